@@ -1,0 +1,11 @@
+# Writes INPUT as a C++ string constant nnef::stdlib_text, in pieces that fit compilers' limits on literals.
+file(READ ${INPUT} text)
+string(LENGTH "${text}" length)
+set(pieces "")
+set(begin 0)
+while(begin LESS length)
+  string(SUBSTRING "${text}" ${begin} 8000 piece)
+  string(APPEND pieces "R\"nnef(${piece})nnef\"\n")
+  math(EXPR begin "${begin} + 8000")
+endwhile()
+file(WRITE ${OUTPUT} "namespace nnef {\nextern const char stdlib_text[];\nconst char stdlib_text[] =\n${pieces};\n}\n")

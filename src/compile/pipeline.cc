@@ -1,0 +1,143 @@
+#include "compile/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+#include "compile/kernels/kernels.h"
+#include "runtime/parallel.h"
+#include "runtime/threads.h"
+#include "tvm/build.h"
+#include "tvm/ir_module.h"
+#include "tvm/target.h"
+#include "tvm/transform.h"
+
+namespace nnef_tvm {
+
+namespace {
+
+IRModule run_passes(IRModule module, const std::vector<Pass>& passes) {
+  for (const Pass& pass : passes) module = run_pass(pass, module);
+  return module;
+}
+
+/// The module without its Relax functions except one.
+IRModule only(const IRModule& module, const std::string& entry) {
+  std::vector<NamedFunction> kept = functions_of(module);
+  std::erase_if(kept, [&](const NamedFunction& item) {
+    return is_relax_function(item.function) && item.name != entry;
+  });
+  return run_pass(relax_pass::dead_code_elimination({entry}), make_module(kept));
+}
+
+// Operators that stay in lowered Relax: calls of kernels, and what the virtual machine does itself.
+constexpr std::array<std::string_view, 4> kRuntimeFamilies = {"relax.call_", "relax.builtin.",
+                                                              "relax.memory.", "relax.vm."};
+constexpr std::array<std::string_view, 6> kRuntimeOps = {
+    "relax.reshape",         "relax.shape_of",       "relax.tensor_to_shape",
+    "relax.shape_to_tensor", "relax.invoke_closure", "relax.null_value"};
+
+bool is_runtime_op(std::string_view op) {
+  return std::any_of(kRuntimeFamilies.begin(), kRuntimeFamilies.end(),
+                     [&](std::string_view family) { return op.starts_with(family); }) ||
+         std::find(kRuntimeOps.begin(), kRuntimeOps.end(), op) != kRuntimeOps.end();
+}
+
+void report_unsupported(const IRModule& module, const std::string& entry,
+                        nnef::Diagnostics& diagnostics) {
+  std::map<std::string, int> leftover;
+  for (const std::string& op : called_operators(find_function(module, entry))) {
+    if (!is_runtime_op(op)) ++leftover[op];
+  }
+  for (const auto& [op, count] : leftover) {
+    diagnostics.error("compile/unsupported", {},
+                      fmt::format("no kernel for the Relax operator '{}' ({} {})", op, count,
+                                  count == 1 ? "call" : "calls"));
+  }
+}
+
+}  // namespace
+
+IRModule tidy(const IRModule& module) {
+  return run_passes(module, {
+                                relax_pass::convert_to_dataflow(1),
+                                relax_pass::decompose_ops_for_inference(),
+                                relax_pass::canonicalize_bindings(),
+                                relax_pass::eliminate_common_subexpr(),
+                                relax_pass::dead_code_elimination({"main"}),
+                            });
+}
+
+SplitModel split_transform(const IRModule& module) {
+  IRModule lifted = run_pass(relax_pass::lift_transform_params(), module);
+  return {only(lifted, "main"), only(lifted, kTransformName)};
+}
+
+IRModule lower_operators(const IRModule& module, const std::string& entry,
+                         nnef::Diagnostics& diagnostics) {
+  register_tir_builder();
+  IRModule legal = run_pass(relax_pass::legalize_ops(legalisation_map()), module);
+  report_unsupported(legal, entry, diagnostics);
+  if (diagnostics.has_errors()) return legal;
+  // Reshapes become views before fusion, which would make copies with divisions in their indices of them.
+  return run_passes(legal, {
+                               relax_pass::fold_constant(),
+                               relax_pass::rewrite_dataflow_reshape(),
+                               relax_pass::annotate_tir_op_pattern(),
+                               relax_pass::fuse_ops(),
+                               relax_pass::fuse_tir(),
+                               relax_pass::dead_code_elimination({entry}),
+                           });
+}
+
+namespace {
+
+IRModule lower_to_bytecode_form(const IRModule& module) {
+  return run_passes(module, {
+                                relax_pass::to_non_dataflow(),
+                                relax_pass::remove_purity_checking(),
+                                relax_pass::call_tir_rewrite(),
+                                relax_pass::static_plan_block_memory(),
+                                relax_pass::lower_alloc_tensor(),
+                                relax_pass::kill_after_last_use(),
+                                relax_pass::lower_runtime_builtin(),
+                                relax_pass::compute_prim_value(),
+                                relax_pass::vm_shape_lower(),
+                                relax_pass::attach_global_symbol(),
+                            });
+}
+
+// LLVM's code generation is most of the time to compile. It has no state that threads share, and a module of its own
+// costs a few milliseconds; several for each thread even out the work.
+constexpr size_t kModulesPerThread = 4;
+
+std::vector<ffi::Module> build_kernels(const std::vector<NamedFunction>& kernels,
+                                       const Target& target) {
+  size_t threads = static_cast<size_t>(nnef_runtime::physical_cores());
+  std::vector<std::vector<NamedFunction>> groups(
+      std::min(kernels.size(), threads * kModulesPerThread));
+  for (size_t i = 0; i < kernels.size(); ++i) groups[i % groups.size()].push_back(kernels[i]);
+  std::vector<ffi::Optional<ffi::Module>> built(groups.size());
+  nnef_runtime::parallel_for(groups.size(), threads, [&](size_t i) {
+    built[i] = build_tir(make_module(groups[i]), target);
+  });
+  std::vector<ffi::Module> modules;
+  for (const auto& module : built) modules.push_back(*module);
+  return modules;
+}
+
+}  // namespace
+
+ffi::Module build_executable(const IRModule& scheduled, const Target& target) {
+  TargetScope scope(target);
+  IRModule module = lower_to_bytecode_form(scheduled);
+  ExecutableBuilder builder;
+  std::vector<NamedFunction> kernels = functions_of(builder.generate(module));
+  std::erase_if(kernels, [](const NamedFunction& item) { return !is_prim_func(item.function); });
+  return builder.link(target, build_kernels(kernels, target));
+}
+
+}  // namespace nnef_tvm

@@ -1,0 +1,33 @@
+// The stages between a frontend's Relax module and an executable, in order. Each throws tvm::ffi::Error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nnef/diagnostic.h"
+#include "tvm/object.h"
+
+namespace nnef_tvm {
+
+/// Composite operators taken apart, bindings in dataflow blocks, common and dead code gone.
+IRModule tidy(const IRModule& module);
+
+/// A model in two modules: what depends on its parameters alone, and the rest.
+struct SplitModel {
+  IRModule main;       ///< function "main": the inputs, then the values that `transform` makes
+  IRModule transform;  ///< function kTransformName: a tuple of the parameters to a tuple of values
+};
+inline constexpr const char* kTransformName = "main_transform_params";
+
+/// Parameters that nothing needs are gone from the split model; those that it only passes on are not copied.
+SplitModel split_transform(const IRModule& module);
+
+/// Operators to loops: every Relax operator becomes a call of a PrimFunc, constants are folded, calls are fused.
+/// Reports operators that no kernel was found for ("compile/unsupported").
+IRModule lower_operators(const IRModule& module, const std::string& entry,
+                         nnef::Diagnostics& diagnostics);
+
+/// Memory planning, machine code, bytecode, for kernels that are scheduled.
+ffi::Module build_executable(const IRModule& scheduled, const Target& target);
+
+}  // namespace nnef_tvm

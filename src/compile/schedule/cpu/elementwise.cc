@@ -1,0 +1,113 @@
+// Blocks without reductions, and the parallel loops of all blocks.
+#include <algorithm>
+
+#include "compile/schedule/cpu/rules.h"
+#include "tvm/te.h"
+
+namespace nnef_tvm {
+namespace {
+
+constexpr int64_t kCallCost = 20;  // of exp and the like, in simple operations
+constexpr int64_t kMaxRegisters = 4;
+
+/// Whether two neighbouring iterations of an access can become one: it is contiguous over both, or stays in place.
+bool can_merge(const Access& access, size_t outer, size_t inner, int64_t inner_extent) {
+  const Step& a = access.steps[outer];
+  const Step& b = access.steps[inner];
+  if (a.is_none() && b.is_none()) return true;
+  return a.kind == Step::Kind::kLinear && b.kind == Step::Kind::kLinear &&
+         a.stride == b.stride * inner_extent;
+}
+
+/// How many of the last axes of the result can be one loop.
+size_t merged_axes(const BlockInfo& info, const std::vector<size_t>& order) {
+  if (info.work.conditional) return 1;
+  size_t count = 1;
+  int64_t extent = info.iterations[order.back()].extent;
+  while (count < order.size()) {
+    const size_t outer = order[order.size() - count - 1];
+    const size_t inner = order[order.size() - count];
+    // Of merged axes, the innermost gives the step, the product of their extents the length.
+    const auto merges = [&](const Access& access) {
+      return can_merge(access, outer, inner, info.iterations[inner].extent);
+    };
+    if (!std::all_of(info.reads.begin(), info.reads.end(), merges)) break;
+    extent *= info.iterations[outer].extent;
+    ++count;
+  }
+  return count;
+}
+
+bool can_vectorise(const BlockInfo& info, size_t axis) {
+  if (info.work.condition_depends[axis] || !info.writes[0].steps[axis].is_unit()) return false;
+  return std::all_of(info.reads.begin(), info.reads.end(), [&](const Access& read) {
+    return read.steps[axis].is_none() || read.steps[axis].is_unit();
+  });
+}
+
+int64_t lanes_for(int64_t extent, int64_t full) {
+  for (int64_t lanes = kMaxRegisters * full; lanes >= std::max<int64_t>(4, full / 2); lanes /= 2) {
+    if (extent % lanes == 0) return lanes;
+  }
+  return 1;
+}
+
+int64_t operations(const BlockInfo& info) {
+  return info.volume() * (1 + kCallCost * info.work.function_calls);
+}
+
+}  // namespace
+
+void parallelise(TirSchedule& schedule, const std::vector<Loop>& loops, const CpuTraits& traits) {
+  const int64_t enough = int64_t{8} * traits.cores;
+  std::vector<Loop> fused;
+  int64_t count = 1;
+  for (const Loop& loop : loops) {
+    if (count >= enough) break;
+    const auto extent = known_int(field<PrimExpr>(schedule.node(loop), "extent"));
+    count *= extent.value_or(1);
+    fused.push_back(loop);
+  }
+  schedule.parallel(fused.size() == 1 ? fused[0] : schedule.fuse(fused));
+}
+
+void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits) {
+  const std::vector<size_t> order = info.result_order();
+  const std::vector<Loop> all = schedule.loops(info.block);
+  std::vector<Loop> loops;
+  for (size_t i : order) loops.push_back(all[i]);
+  schedule.reorder(loops);
+  const size_t merged = merged_axes(info, order);
+  int64_t extent = 1;
+  for (size_t i = order.size() - merged; i < order.size(); ++i) {
+    extent *= info.iterations[order[i]].extent;
+  }
+  std::vector<Loop> inner(loops.end() - static_cast<std::ptrdiff_t>(merged), loops.end());
+  loops.resize(loops.size() - merged);
+  Loop row = inner.size() == 1 ? inner[0] : schedule.fuse(inner);
+  const int64_t full = std::max(1, traits.vector_bytes / std::max(1, info.writes[0].dtype.bits / 8));
+  const int64_t lanes = can_vectorise(info, order.back()) ? lanes_for(extent, full) : 1;
+  if (lanes > 1) {
+    const std::vector<Loop> pieces = schedule.split(row, {lanes});
+    schedule.vectorize(pieces[1]);
+    loops.push_back(pieces[0]);
+  } else if (loops.empty()) {
+    loops.push_back(row);
+  }
+  if (operations(info) >= kParallelThreshold) parallelise(schedule, loops, traits);
+}
+
+void schedule_any(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits) {
+  const std::vector<Loop> all = schedule.loops(info.block);
+  if (!schedule.has_trivial_binding(info.block) || all.size() != info.iterations.size()) return;
+  std::vector<Loop> spatial;
+  bool known = true;
+  for (size_t i = 0; i < all.size() && !info.iterations[i].reduces; ++i) {
+    spatial.push_back(all[i]);
+    known = known && info.iterations[i].extent > 0;
+  }
+  if (spatial.empty() || (known && operations(info) < kParallelThreshold)) return;
+  parallelise(schedule, spatial, traits);
+}
+
+}  // namespace nnef_tvm

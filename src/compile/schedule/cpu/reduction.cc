@@ -1,0 +1,249 @@
+// Reductions with a register tile: convolutions, products of matrices, poolings, sums over outer axes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compile/schedule/cpu/rules.h"
+#include "tvm/ir.h"
+#include "tvm/te.h"
+
+namespace nnef_tvm {
+namespace {
+
+constexpr int64_t kMaxUnrolledReduction = 16;
+constexpr int64_t kMaxUnrolledSteps = 160;
+
+/// Whether an operand can be copied so that pieces of one axis become innermost: the axis must be, by itself, one of
+/// the operand's.
+std::optional<size_t> own_axis(const Access& access, const Var& var) {
+  for (size_t axis = 0; axis < access.indices.size(); ++axis) {
+    if (access.indices[axis].same_as(var)) return axis;
+  }
+  return std::nullopt;
+}
+
+bool is_packable(const Access& access, const BlockInfo& info, size_t axis,
+                 const std::vector<Var>& weights) {
+  const bool may_change = std::any_of(weights.begin(), weights.end(),
+                                      [&](const Var& w) { return w.same_as(access.buffer); });
+  return may_change && access.single && access.steps[axis].kind == Step::Kind::kLinear &&
+         own_axis(access, info.iterations[axis].var).has_value();
+}
+
+/// (..., i, ...) to (i / width, ..., ..., i mod width), or with the quotient in place.
+ObjectRef piecewise_map(size_t rank, size_t axis, int64_t width, bool pieces_first,
+                        const Type& index_type) {
+  Array<Var> initial;
+  for (size_t i = 0; i < rank; ++i) initial.push_back(var(fmt::format("i{}", i), index_type));
+  const PrimExpr piece = floordiv(initial[axis], width);
+  Array<PrimExpr> final_indices;
+  if (pieces_first) final_indices.push_back(piece);
+  for (size_t i = 0; i < rank; ++i) {
+    if (i != axis) final_indices.push_back(initial[i]);
+    if (i == axis && !pieces_first) final_indices.push_back(piece);
+  }
+  final_indices.push_back(floormod(initial[axis], width));
+  return index_map(initial, final_indices);
+}
+
+/// One reduction being scheduled.
+class TiledReduction {
+ public:
+  TiledReduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
+                 const CpuTraits& traits)
+      : schedule_(schedule), info_(info), tile_(tile), traits_(traits) {}
+
+  void apply() {
+    const std::optional<BlockInfo> epilogue = epilogue_of(schedule_, info_);
+    if (tile_.packed) pack(*tile_.packed);
+    const Block store = schedule_.cache_write(info_.block, 0, "local");
+    const size_t result_axis = *own_axis(info_.writes[0], vector_var());
+    if (scatters()) {
+      // Vectors of accumulators are whole and contiguous, whatever the result looks like.
+      schedule_.transform_layout_unpadded(info_.block, map_of(info_.writes[0], result_axis, false));
+    }
+    split();
+    order();
+    schedule_.reverse_compute_at(store, outer_.back(), /*preserve_unit_loops=*/true);
+    if (epilogue) inline_epilogue(epilogue->block);
+    mark_tile();
+    mark_store(store, result_axis);
+    if (info_.volume() >= kParallelThreshold) parallelise(schedule_, outer_, traits_);
+    schedule_.decompose_reduction(info_.block, reductions_.front());
+  }
+
+ private:
+  const Var& vector_var() const { return info_.iterations[tile_.vector_axis].var; }
+
+  /// Whether a vector's lanes go to the result one by one.
+  bool scatters() const {
+    return tile_.beyond || !info_.writes[0].steps[tile_.vector_axis].is_unit();
+  }
+
+  ObjectRef map_of(const Access& access, size_t axis, bool pieces_first) const {
+    return piecewise_map(access.indices.size(), axis, tile_.width(), pieces_first,
+                         type_of(vector_var()));
+  }
+
+  void pack(size_t operand) {
+    const Access& access = info_.reads[operand];
+    const Block copy = schedule_.cache_read(info_.block, static_cast<int>(operand), "global");
+    schedule_.annotate(copy, kLayoutRewriteBlock, 1);
+    schedule_.transform_layout_padded(copy, map_of(access, *own_axis(access, vector_var()), true),
+                                      number(0, access.dtype));
+  }
+
+  void split() {
+    const std::vector<Loop> loops = schedule_.loops(info_.block);
+    for (size_t i = 0; i < loops.size(); ++i) {
+      if (info_.iterations[i].reduces) reductions_.push_back(loops[i]);
+    }
+    const Loop& vector_loop = loops[tile_.vector_axis];
+    const std::vector<int64_t> inner = {tile_.vectors, tile_.lanes};
+    const std::vector<Loop> pieces = tile_.beyond ? schedule_.split_beyond(vector_loop, inner)
+                                                  : schedule_.split(vector_loop, inner);
+    vector_outer_ = pieces[0];
+    vectors_ = pieces[1];
+    lanes_ = pieces[2];
+    for (size_t axis : info_.result_order()) {
+      if (axis == tile_.vector_axis) continue;
+      const auto part = std::find_if(tile_.parts.begin(), tile_.parts.end(),
+                                     [&](const TilePart& p) { return p.axis == axis; });
+      if (part == tile_.parts.end()) {
+        others_.push_back(loops[axis]);
+        continue;
+      }
+      const std::vector<Loop> halves = schedule_.split(loops[axis], {part->extent});
+      part_outer_.push_back(halves[0]);
+      part_inner_.push_back(halves[1]);
+    }
+  }
+
+  /// Bytes read over the whole nest by operands that move with the vector axis (`vector` true) or only with the parts.
+  double bytes(bool vector) const {
+    double sum = 0;
+    for (const Access& read : info_.reads) {
+      const bool moves = !read.steps[tile_.vector_axis].is_none();
+      if (moves == vector) sum += static_cast<double>(read.item_count() * (read.dtype.bits / 8));
+    }
+    return sum;
+  }
+
+  bool all_move_with_vector() const {
+    return std::none_of(info_.reads.begin(), info_.reads.end(), [&](const Access& read) {
+      return read.steps[tile_.vector_axis].is_none();
+    });
+  }
+
+  /// Whether each piece of the vector axis runs over all of the other axes, rather than the other way round.
+  bool pieces_outermost() const {
+    if (all_move_with_vector() || tile_.parts.empty()) return false;
+    const double others = bytes(false);
+    if (others <= traits_.l2_bytes) return true;
+    const TilePart& part = tile_.parts.front();
+    const double pieces = static_cast<double>(info_.iterations[tile_.vector_axis].extent) /
+                          static_cast<double>(tile_.width());
+    const double rounds =
+        static_cast<double>(info_.iterations[part.axis].extent) / static_cast<double>(part.extent);
+    return others * pieces + bytes(true) <= others + bytes(true) * rounds;
+  }
+
+  void order() {
+    outer_ = others_;
+    if (pieces_outermost()) {
+      outer_.push_back(vector_outer_);
+      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.end());
+    } else {
+      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.end());
+      outer_.push_back(vector_outer_);
+    }
+    std::vector<Loop> all = outer_;
+    all.insert(all.end(), reductions_.begin(), reductions_.end());
+    all.insert(all.end(), part_inner_.begin(), part_inner_.end());
+    all.push_back(vectors_);
+    all.push_back(lanes_);
+    schedule_.reorder(all);
+  }
+
+  void inline_epilogue(const Block& epilogue) {
+    try {
+      schedule_.reverse_compute_inline(epilogue);
+    } catch (const ffi::Error&) {
+      // It stays a block of its own, scheduled after this one.
+    }
+  }
+
+  void mark_tile() {
+    for (const Loop& loop : part_inner_) schedule_.unroll(loop);
+    schedule_.unroll(vectors_);
+    if (tile_.lanes > 1) schedule_.vectorize(lanes_);
+    const int64_t reduction = info_.reduction_volume();
+    if (reduction <= kMaxUnrolledReduction &&
+        reduction * tile_.accumulators() <= kMaxUnrolledSteps) {
+      for (const Loop& loop : reductions_) schedule_.unroll(loop);
+    }
+  }
+
+  void mark_store(const Block& store, size_t result_axis) {
+    // Lane by lane, unrolled, it would be thousands of instructions.
+    if (scatters()) return;
+    const std::vector<Loop> loops = schedule_.loops(store);
+    const size_t rank = info_.writes[0].indices.size();
+    std::vector<Loop> tile(loops.end() - static_cast<std::ptrdiff_t>(rank), loops.end());
+    const std::vector<Loop> pieces = schedule_.split(tile[result_axis], {tile_.lanes});
+    tile.erase(tile.begin() + static_cast<std::ptrdiff_t>(result_axis));
+    tile.insert(tile.end(), pieces.begin(), pieces.end());
+    schedule_.reorder(tile);
+    if (tile_.lanes > 1) schedule_.vectorize(tile.back());
+    tile.pop_back();
+    for (const Loop& loop : tile) schedule_.unroll(loop);
+  }
+
+  TirSchedule& schedule_;
+  const BlockInfo& info_;
+  const Tile& tile_;
+  const CpuTraits& traits_;
+  std::vector<Loop> others_, part_outer_, part_inner_, reductions_, outer_;
+  Loop vector_outer_, vectors_, lanes_;
+};
+
+}  // namespace
+
+TileProblem tile_problem(const BlockInfo& info, const std::vector<Var>& weights) {
+  TileProblem problem;
+  for (size_t i = 0; i < info.iterations.size(); ++i) {
+    problem.extents.push_back(info.iterations[i].extent);
+    problem.reduces.push_back(info.iterations[i].reduces);
+    problem.scalar.push_back(info.work.condition_depends[i]);
+  }
+  for (const Access& read : info.reads) {
+    TileOperand operand;
+    operand.steps = read.steps;
+    operand.bytes = read.item_count() * (read.dtype.bits / 8);
+    for (size_t i = 0; i < info.iterations.size(); ++i) {
+      operand.packable.push_back(is_packable(read, info, i, weights));
+    }
+    problem.operands.push_back(operand);
+  }
+  problem.result_steps = info.writes[0].steps;
+  problem.item_bytes = std::max(1, info.writes[0].dtype.bits / 8);
+  return problem;
+}
+
+std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInfo& reduction) {
+  if (schedule.is_output(reduction.block)) return std::nullopt;
+  const std::vector<Block> consumers = schedule.consumers(reduction.block);
+  if (consumers.size() != 1) return std::nullopt;
+  BlockInfo info = inspect(schedule, consumers[0]);
+  if (info.reduction || !info.regular || info.volume() != reduction.spatial_volume()) {
+    return std::nullopt;
+  }
+  return info;
+}
+
+void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
+                              const CpuTraits& traits) {
+  TiledReduction(schedule, info, tile, traits).apply();
+}
+
+}  // namespace nnef_tvm

@@ -1,0 +1,45 @@
+// The rules: each schedules one block of a PrimFunc (and what belongs to it), or throws tvm::ffi::Error.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compile/schedule/cpu/block.h"
+#include "compile/schedule/cpu/schedule.h"
+#include "compile/schedule/cpu/tile.h"
+#include "tvm/schedule.h"
+
+namespace nnef_tvm {
+
+/// Inlines what need not be stored: data movement and arithmetic before other elementwise blocks, and before
+/// reductions that use each item about once.
+void inline_stages(TirSchedule& schedule);
+
+/// A reduction with its accumulators in registers, vectorised along a spatial axis; the elementwise block that consumes
+/// its result, if any, in the same loops.
+void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
+                              const CpuTraits& traits);
+
+/// A reduction along contiguous items, vectorised along them by partial results.
+void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits);
+/// An estimate like Tile::cycles; nullopt when the rule does not apply.
+std::optional<double> row_reduction_cycles(const BlockInfo& info, const CpuTraits& traits);
+
+void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits);
+
+/// Any block whose leading loops are spatial: these in parallel.
+void schedule_any(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits);
+
+/// The elementwise block that alone consumes the reduction's result, item by item.
+std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInfo& reduction);
+
+TileProblem tile_problem(const BlockInfo& info, const std::vector<Var>& weights);
+
+/// Fuses leading loops until there is work for all cores and makes them parallel. `loops` are outermost first, all
+/// spatial, and nested directly.
+void parallelise(TirSchedule& schedule, const std::vector<Loop>& loops, const CpuTraits& traits);
+
+/// Below so many operations, starting the threads costs more than they save.
+inline constexpr int64_t kParallelThreshold = 32 << 10;
+
+}  // namespace nnef_tvm

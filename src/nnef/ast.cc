@@ -1,0 +1,34 @@
+#include "ast.h"
+
+#include <fmt/format.h>
+
+namespace nnef::ast {
+
+bool operator==(const Type& a, const Type& b) {
+  if (a.kind != b.kind) return false;
+  if (a.kind == Type::Kind::primitive && a.primitive != b.primitive) return false;
+  return a.items == b.items;
+}
+
+std::string to_string(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::primitive:
+      return std::string(nnef::to_string(type.primitive));
+    case Type::Kind::generic:
+      return "?";
+    case Type::Kind::tensor:
+      return fmt::format("tensor<{}>", type.items.empty() ? "" : to_string(type.items[0]));
+    case Type::Kind::array:
+      return to_string(type.items[0]) + "[]";
+    case Type::Kind::tuple:
+      break;
+  }
+  std::string text = "(";
+  for (size_t i = 0; i < type.items.size(); ++i) {
+    if (i > 0) text += ',';
+    text += to_string(type.items[i]);
+  }
+  return text + ")";
+}
+
+}  // namespace nnef::ast

@@ -1,0 +1,82 @@
+#include "nnef/model.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "model_files.h"
+#include "stages.h"
+#include "variables.h"
+
+namespace nnef {
+namespace {
+
+/// Weights stand in .dat files; a text beyond this is not a graph.
+constexpr uint64_t kMaxTextBytes = uint64_t{256} << 20;
+
+SourcePtr read_text(const ModelFiles& files, const std::string& name, Diagnostics& diagnostics) {
+  const auto content = files.read(name, diagnostics);
+  if (!content) return nullptr;
+  const std::string display_name = files.display_name(name);
+  if (content->bytes.size() > kMaxTextBytes) {
+    diagnostics.file_error("model/text-size", display_name, std::nullopt,
+                           fmt::format("the text has {} bytes, expected at most {}",
+                                       content->bytes.size(), kMaxTextBytes));
+    return nullptr;
+  }
+  std::string text(reinterpret_cast<const char*>(content->bytes.data()), content->bytes.size());
+  return std::make_shared<Source>(display_name, std::move(text));
+}
+
+/// All stages but the reading of data. The graph may be there in spite of errors: of shapes, or of
+/// quantisation.
+std::optional<Graph> build(SourcePtr text, SourcePtr quant, const LoadOptions& options,
+                           Diagnostics& diagnostics) {
+  const size_t errors_before = diagnostics.error_count();
+  const ast::Document document = parse(std::move(text), diagnostics);
+  const bool parsed = diagnostics.error_count() == errors_before;
+  std::vector<ast::QuantizationEntry> quantization;
+  if (quant != nullptr) quantization = parse_quantization(std::move(quant), diagnostics);
+  if (!parsed) return std::nullopt;
+
+  const size_t errors_parsed = diagnostics.error_count();
+  Declarations declarations = Declarations::standard();
+  declarations.add(document, diagnostics);
+  check(document, declarations, diagnostics);
+  if (diagnostics.error_count() != errors_parsed) return std::nullopt;
+  const auto keep_all = [](std::string_view) { return true; };
+  auto graph = expand(document, declarations,
+                      options.keep_compound ? options.keep_compound : keep_all, diagnostics);
+  if (!graph) return std::nullopt;
+  attach_quantization(*graph, quantization, declarations, diagnostics);
+  infer(*graph, options.input_shapes, diagnostics);
+  return graph;
+}
+
+}  // namespace
+
+std::optional<Graph> load_text(SourcePtr text, SourcePtr quant, const LoadOptions& options,
+                               Diagnostics& diagnostics) {
+  const size_t errors_before = diagnostics.error_count();
+  auto graph = build(std::move(text), std::move(quant), options, diagnostics);
+  if (diagnostics.error_count() != errors_before) return std::nullopt;
+  return graph;
+}
+
+std::optional<Graph> load_model(const std::string& path, const LoadOptions& options,
+                                Diagnostics& diagnostics) {
+  const size_t errors_before = diagnostics.error_count();
+  const auto files = ModelFiles::open(path, diagnostics);
+  if (files == nullptr) return std::nullopt;
+  SourcePtr text = read_text(*files, files->graph_name(), diagnostics);
+  SourcePtr quant;
+  if (files->contains(files->quantization_name()))
+    quant = read_text(*files, files->quantization_name(), diagnostics);
+  if (text == nullptr) return std::nullopt;
+  auto graph = build(std::move(text), std::move(quant), options, diagnostics);
+  if (graph && options.read_data) read_variables(*graph, *files, diagnostics);
+  if (diagnostics.error_count() != errors_before) return std::nullopt;
+  return graph;
+}
+
+}  // namespace nnef

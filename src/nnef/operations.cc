@@ -1,0 +1,82 @@
+#include "nnef/operations.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "ops/rule.h"
+#include "stages.h"
+
+namespace nnef {
+namespace {
+
+/// Every item of `per_item` meets every item of the filter's extents after the first.
+Dim filtered(const Shape& per_item, const Shape& filter) {
+  Dim cost = volume(per_item);
+  for (size_t i = 1; i < filter.size(); ++i) cost = cost * filter[i];
+  return cost;
+}
+
+const Shape& result_shape(const OpView& op, std::string_view name) {
+  return *op.graph()[op.result(name)].shape;
+}
+
+Dim forward(const OpView& op) { return filtered(result_shape(op, "output"), op.shape("filter")); }
+Dim transposed(const OpView& op) { return filtered(op.shape("input"), op.shape("filter")); }
+
+Dim separable(const OpView& op) {
+  const Shape& point = op.shape("point_filter");
+  Shape plane_result = result_shape(op, "output");
+  plane_result[1] = point[1];
+  return filtered(plane_result, op.shape("plane_filter")) +
+         filtered(result_shape(op, "output"), point);
+}
+
+Dim separable_transposed(const OpView& op) {
+  const Shape& point = op.shape("point_filter");
+  Shape plane_input = op.shape("input");
+  plane_input[1] = point[1];
+  return filtered(op.shape("input"), point) + filtered(plane_input, op.shape("plane_filter"));
+}
+
+Dim product(const OpView& op) {
+  const Shape& a = op.shape("A");
+  const Dim inner = op.logical("transposeA") ? a[a.size() - 2] : a.back();
+  return volume(result_shape(op, "C")) * inner;
+}
+
+struct CostRow {
+  std::string_view name;
+  Dim (*cost)(const OpView&);
+};
+
+constexpr std::array kCosts{
+    CostRow{"conv", forward},
+    CostRow{"deconv", transposed},
+    CostRow{"linear", forward},
+    CostRow{"matmul", product},
+    CostRow{"separable_conv", separable},
+    CostRow{"separable_deconv", separable_transposed},
+};
+
+}  // namespace
+
+std::vector<OperationInfo> standard_operations() {
+  const Declarations& standard = Declarations::standard();
+  std::vector<OperationInfo> operations;
+  for (const std::string& name : standard.names()) {
+    operations.push_back(
+        {name, standard.find(name)->has_body, find_shape_rule(name) != nullptr});
+  }
+  std::ranges::sort(operations, {}, &OperationInfo::name);
+  return operations;
+}
+
+Dim multiply_accumulates(const OpView& operation) {
+  for (const CostRow& row : kCosts) {
+    if (row.name == operation.name()) return row.cost(operation);
+  }
+  return 0;
+}
+
+}  // namespace nnef

@@ -1,0 +1,154 @@
+// Products of matrices, normalisations, and quantisations.
+#include <fmt/format.h>
+
+#include <array>
+#include <initializer_list>
+
+#include "ops/helpers.h"
+#include "ops/window_helpers.h"
+
+namespace nnef {
+namespace {
+
+/// Bits per item of a tensor file, which bounds what a quantisation can mean.
+constexpr int64_t kMaxBits = 64;
+
+bool matmul(RuleContext& c) {
+  const Shape& a = c.shape("A");
+  const Shape& b = c.shape("B");
+  const size_t rank = a.size();
+  if (rank < 2 || b.size() != rank) {
+    return c.fail("rank", rank < 2 ? "A" : "B",
+                  fmt::format("'A' has rank {} and 'B' has rank {}, expected one rank of 2 or more",
+                              rank, b.size()));
+  }
+  const bool transposed_a = c.logical("transposeA");
+  const bool transposed_b = c.logical("transposeB");
+  const Dim inner_a = a[transposed_a ? rank - 2 : rank - 1];
+  const Dim inner_b = b[transposed_b ? rank - 1 : rank - 2];
+  if (!(inner_a == inner_b)) {
+    const bool fits_transposed = inner_a == b[transposed_b ? rank - 2 : rank - 1];
+    return c.fail("inner", "B",
+                  fmt::format("rows of 'A' have {} items{}, columns of 'B' have {}{}",
+                              to_string(inner_a), transposed_a ? " (transposed)" : "",
+                              to_string(inner_b), transposed_b ? " (transposed)" : ""),
+                  fits_transposed ? fmt::format("transposeB = {} would fit", !transposed_b) : "");
+  }
+  auto shape = broadcast_inputs(c, "B", {a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
+  if (!shape) return false;
+  shape->push_back(a[transposed_a ? rank - 1 : rank - 2]);
+  shape->push_back(b[transposed_b ? rank - 2 : rank - 1]);
+  c.set("C", *shape);
+  return true;
+}
+
+/// A bias of rank 1 is read as [1,n], as converters from other formats mean it.
+bool linear(RuleContext& c) {
+  const Shape& input = c.shape("input");
+  const Shape& filter = c.shape("filter");
+  if (input.size() != 2 || filter.size() != 2) {
+    const bool input_fits = input.size() == 2;
+    return c.fail("rank", input_fits ? "filter" : "input",
+                  fmt::format("'{}' has rank {}, expected 2", input_fits ? "filter" : "input",
+                              input_fits ? filter.size() : input.size()),
+                  "matmul takes any rank of 2 or more");
+  }
+  if (!(input[1] == filter[1])) {
+    return c.fail("channels", "filter",
+                  fmt::format("'filter' has {} channels, expected {} as 'input' has",
+                              to_string(filter[1]), to_string(input[1])),
+                  filter[0] == input[1] ? "the filter is (channels out, channels in)" : "");
+  }
+  const Shape& bias = c.shape("bias");
+  const Shape row = bias.size() == 1 ? Shape{1, bias[0]} : bias;
+  if (row.size() > 2 || !(extent(row, 0) == 1) ||
+      !(extent(row, 1) == 1 || extent(row, 1) == filter[0])) {
+    return c.fail(
+        "bias-shape", "bias",
+        fmt::format("'bias' has shape {}, expected [1,{}]", to_string(bias), to_string(filter[0])));
+  }
+  c.set("output", {input[0], filter[0]});
+  return true;
+}
+
+bool softmax(RuleContext& c) {
+  if (!check_axes(c, c.shape("x").size())) return false;
+  c.set("y", c.shape("x"));
+  return true;
+}
+
+bool normalization(RuleContext& c) {
+  if (!check_axes(c, c.shape("input").size())) return false;
+  c.set("output", c.shape("input"));
+  return true;
+}
+
+/// Normalisations over a neighbourhood: windows of full rank with automatic padding.
+bool local_normalization(RuleContext& c) {
+  const Shape& input = c.shape("input");
+  auto size = read_size(c);
+  if (!size) return false;
+  Window window = plain_window(std::move(*size), "size");
+  Shape shape = input;
+  if (!slide(c, window, input, shape)) return false;
+  resolve(c, window);
+  c.set("output", shape);
+  return true;
+}
+
+bool batch_normalization(RuleContext& c) {
+  const Shape& input = c.shape("input");
+  for (const std::string_view parameter : {"mean", "variance", "offset", "scale"}) {
+    if (!check_broadcastable(c, parameter, input)) return false;
+  }
+  const double epsilon = c.scalar("epsilon");
+  if (!(epsilon >= 0)) {
+    return c.fail("epsilon-negative", "epsilon",
+                  fmt::format("'epsilon' is {}, expected 0 or more", epsilon));
+  }
+  c.set("output", input);
+  return true;
+}
+
+/// The parameters of a quantisation broadcast to its input.
+bool quantize(RuleContext& c, std::initializer_list<std::string_view> parameters) {
+  for (const std::string_view parameter : parameters) {
+    if (!check_broadcastable(c, parameter, c.shape("x"))) return false;
+  }
+  const int64_t bits = c.integer("bits");
+  const bool has_zero_width = c.has("signed") && c.logical("signed") && c.logical("symmetric");
+  const int64_t least = has_zero_width ? 2 : 1;
+  if (bits < least || bits > kMaxBits) {
+    return c.fail("bits-range", "bits",
+                  fmt::format("'bits' is {}, expected {} to {}", bits, least, kMaxBits));
+  }
+  c.set("y", c.shape("x"));
+  return true;
+}
+
+bool range_quantize(RuleContext& c) { return quantize(c, {"min", "max"}); }
+bool zero_point_quantize(RuleContext& c) { return quantize(c, {"zero_point", "scale"}); }
+bool logarithmic_quantize(RuleContext& c) { return quantize(c, {"max"}); }
+
+constexpr std::array kRules{
+    ShapeRuleRow{"matmul", matmul},
+    ShapeRuleRow{"linear", linear},
+    ShapeRuleRow{"softmax", softmax},
+    ShapeRuleRow{"local_response_normalization", local_normalization},
+    ShapeRuleRow{"local_mean_normalization", local_normalization},
+    ShapeRuleRow{"local_variance_normalization", local_normalization},
+    ShapeRuleRow{"local_contrast_normalization", local_normalization},
+    ShapeRuleRow{"l1_normalization", normalization},
+    ShapeRuleRow{"l2_normalization", normalization},
+    ShapeRuleRow{"batch_normalization", batch_normalization},
+    ShapeRuleRow{"min_max_linear_quantize", range_quantize},
+    ShapeRuleRow{"zero_point_linear_quantize", zero_point_quantize},
+    ShapeRuleRow{"linear_quantize", range_quantize},
+    ShapeRuleRow{"logarithmic_quantize", logarithmic_quantize},
+};
+
+}  // namespace
+
+std::span<const ShapeRuleRow> linear_rules() { return kRules; }
+
+}  // namespace nnef

@@ -1,0 +1,48 @@
+// Graph to Relax: ordinary high-level Relax, as TVM's own frontends make it (reference: TVM's ONNX frontend).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nnef/graph.h"
+#include "tvm/object.h"
+
+namespace nnef_tvm {
+
+struct ImportOptions {
+  /// Weights become parameters of "main" after the inputs; else constants.
+  bool keep_params = false;
+};
+
+struct ImportedTensor {
+  std::string name;        ///< in the NNEF model
+  std::string relax_name;  ///< sanitised and unique
+  DLDataType dtype;
+  std::vector<int64_t> shape;
+};
+
+struct Imported {
+  IRModule module;                   ///< one function "main", attribute num_input
+  std::vector<ffi::Tensor> params;   ///< with keep_params: the values, in parameter order; views of the .dat files
+  std::vector<ImportedTensor> inputs;
+  std::vector<ImportedTensor> outputs;
+  std::vector<ImportedTensor> param_specs;
+};
+
+/// Needs load_compiler(). Operations without a lowering are all reported at once ("import/unsupported"), with their
+/// positions. Never throws for a fault of the model.
+std::optional<Imported> import_graph(const nnef::Graph& graph, const ImportOptions& options,
+                                     nnef::Diagnostics& diagnostics);
+
+/// Whether a compound operation of the standard has a lowering of its own (and so need not be expanded).
+bool has_lowering(std::string_view operation);
+
+/// One row of the support matrix.
+struct LoweringInfo {
+  std::string_view operation;
+  std::string_view kind;  ///< "alias" (one Relax operator), "own"
+};
+std::vector<LoweringInfo> lowerings();
+
+}  // namespace nnef_tvm

@@ -1,0 +1,92 @@
+// What a lowering sees: the operation by the names of its declaration, and the Relax expressions of
+// its inputs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "nnef/graph.h"
+#include "tvm/relax.h"
+
+namespace nnef_tvm {
+
+using relax::Ints;
+using Pairs = std::vector<std::pair<int64_t, int64_t>>;
+
+/// scalar -> float32, integer -> int32, logical -> bool
+DLDataType relax_dtype(nnef::DType type);
+Ints to_extents(const nnef::Shape& shape);
+/// A literal as a constant of rank 0.
+Expr literal(const nnef::Value& value);
+inline Expr scalar(double value) { return constant(value, float32); }
+
+class LoweringContext : public nnef::OpView {
+ public:
+  /// `values` holds the expression of each tensor of the graph that was lowered so far.
+  LoweringContext(const nnef::Graph& graph, const nnef::Operation& operation,
+                  const std::vector<Expr>& values, BlockBuilder& builder,
+                  nnef::Diagnostics& diagnostics)
+      : OpView(graph, operation),
+        values_(&values),
+        builder_(&builder),
+        diagnostics_(&diagnostics) {}
+
+  Expr input(std::string_view name) const { return item(value(name)); }
+  Expr item(const nnef::Value& value) const;
+  /// With trailing axes of extent 1 up to `rank`, as NNEF broadcasts (aligned from the left); rank
+  /// 0 stays.
+  Expr input(std::string_view name, size_t rank) const { return item(value(name), rank); }
+  Expr item(const nnef::Value& value, size_t rank) const;
+  /// The literal of an input, if it is one.
+  const double* literal_scalar(std::string_view name) const { return value(name).get<double>(); }
+
+  size_t rank(std::string_view name) const { return shape(name).size(); }
+  Ints extents(std::string_view name) const { return to_extents(shape(name)); }
+  /// Of the first result.
+  Ints result_extents() const;
+
+  /// Binds an expression that is used more than once.
+  Expr let(Expr expr) const { return builder_->emit(std::move(expr)); }
+
+  /// Reports "[<operation>/<id>] '<operation>': message" and returns an undefined expression.
+  Expr fail(std::string_view id, std::string_view at, std::string message,
+            std::string hint = {}) const;
+
+ private:
+  const std::vector<Expr>* values_;
+  BlockBuilder* builder_;
+  nnef::Diagnostics* diagnostics_;
+};
+
+// The ways to lower an operation. Those on bare expressions take the inputs in declared order,
+// broadcast to one rank.
+using UnaryAlias = Expr (*)(Expr);
+using BinaryAlias = Expr (*)(Expr, Expr);
+using Lowering = Expr (*)(const LoweringContext&);
+/// One expression for each result tensor in order; none after a failure.
+using MultiLowering = std::vector<Expr> (*)(const LoweringContext&);
+
+struct LoweringRow {
+  std::string_view operation;
+  std::variant<UnaryAlias, BinaryAlias, Lowering, MultiLowering> lower;
+};
+
+/// The family tables (one for each file of ops/), and the look-up over all of them.
+std::span<const LoweringRow> elementwise_lowerings();
+std::span<const LoweringRow> reduce_lowerings();
+std::span<const LoweringRow> window_lowerings();
+std::span<const LoweringRow> resample_lowerings();
+std::span<const LoweringRow> movement_lowerings();
+std::span<const LoweringRow> linear_lowerings();
+const LoweringRow* find_lowering(std::string_view operation);
+
+/// The results of an operation, one for each result tensor; none after a failure, which was
+/// reported.
+std::vector<Expr> lower(const LoweringRow& row, const LoweringContext& context);
+
+}  // namespace nnef_tvm

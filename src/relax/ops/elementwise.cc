@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "relax/lowering.h"
+
+namespace nnef_tvm {
+namespace {
+
+using namespace relax::operators;
+using relax::exp;
+using relax::sigmoid;
+
+Expr lower_copy(const LoweringContext& op) { return op.input("x"); }
+Expr lower_rcp(const LoweringContext& op) { return scalar(1) / op.input("x"); }
+Expr lower_sqr(const LoweringContext& op) { return op.input("x") * op.input("x"); }
+Expr lower_rsqr(const LoweringContext& op) { return scalar(1) / (op.input("x") * op.input("x")); }
+Expr lower_log2(const LoweringContext& op) {
+  return relax::log(op.input("x")) * scalar(std::numbers::log2e);
+}
+
+/// floor(x + 0.5) of the exact sum: adding 0.5 in floating point would round 0.49999997 up.
+Expr lower_round(const LoweringContext& op) {
+  const Expr x = op.input("x");
+  const Expr below = op.let(relax::floor(x));
+  return below + relax::astype(relax::greater_equal(x - below, scalar(0.5)), float32);
+}
+
+/// Exponents that need no transcendental function, and are exact where that would not be.
+Expr lower_pow(const LoweringContext& op) {
+  const size_t rank = std::max(op.rank("x"), op.rank("y"));
+  const Expr x = op.input("x", rank);
+  if (const double* exponent = op.literal_scalar("y")) {
+    if (*exponent == 1) return x;
+    if (*exponent == 2) return x * x;
+    if (*exponent == 3) return x * x * x;
+    if (*exponent == 0.5) return relax::sqrt(x);
+    if (*exponent == -0.5) return relax::rsqrt(x);
+    if (*exponent == -1) return scalar(1) / x;
+    if (*exponent == -2) return scalar(1) / (x * x);
+  }
+  return relax::power(x, op.input("y", rank));
+}
+
+Expr lower_clamp(const LoweringContext& op) {
+  const double* low = op.literal_scalar("a");
+  const double* high = op.literal_scalar("b");
+  if (low != nullptr && high != nullptr) return relax::clip(op.input("x"), *low, *high);
+  const size_t rank = std::max({op.rank("x"), op.rank("a"), op.rank("b")});
+  return relax::maximum(relax::minimum(op.input("x", rank), op.input("b", rank)),
+                        op.input("a", rank));
+}
+
+Expr lower_select(const LoweringContext& op) {
+  const size_t rank =
+      std::max({op.rank("condition"), op.rank("true_value"), op.rank("false_value")});
+  return relax::where(op.input("condition", rank), op.input("true_value", rank),
+                      op.input("false_value", rank));
+}
+
+/// `below` for negative x, x elsewhere.
+Expr rectify(Expr x, Expr below) { return relax::where(relax::less(x, scalar(0)), below, x); }
+
+/// alpha (e^x - 1) below zero.
+Expr exponential_unit(Expr x, double alpha) {
+  return rectify(x, scalar(alpha) * (exp(relax::minimum(x, scalar(0))) - scalar(1)));
+}
+
+Expr lower_elu(const LoweringContext& op) {
+  return exponential_unit(op.input("x"), op.scalar("alpha"));
+}
+Expr lower_selu(const LoweringContext& op) {
+  return scalar(op.scalar("lambda")) * exponential_unit(op.input("x"), op.scalar("alpha"));
+}
+Expr lower_gelu(const LoweringContext& op) {
+  return op.input("x") * sigmoid(scalar(1.702) * op.input("x"));
+}
+/// log(1 + e^x), in a form that does not overflow.
+Expr lower_softplus(const LoweringContext& op) {
+  const Expr x = op.input("x");
+  return relax::relu(x) + relax::log(scalar(1) + exp(-relax::abs(x)));
+}
+Expr lower_softabs(const LoweringContext& op) {
+  const Expr x = op.input("x");
+  return relax::sqrt(x * x + scalar(op.scalar("epsilon")));
+}
+Expr lower_prelu(const LoweringContext& op) {
+  const size_t rank = std::max(op.rank("x"), op.rank("alpha"));
+  const Expr x = op.input("x", rank);
+  return rectify(x, op.input("alpha", rank) * x);
+}
+Expr lower_leaky_relu(const LoweringContext& op) {
+  return relax::leaky_relu(op.input("x"), op.scalar("alpha"));
+}
+
+std::vector<Expr> lower_copy_n(const LoweringContext& op) {
+  return std::vector<Expr>(op.results("y").size(), op.input("x"));
+}
+
+Expr lower_add_n(const LoweringContext& op) {
+  const auto& items = op.items("x");
+  size_t rank = 0;
+  for (const nnef::Value& item : items) rank = std::max(rank, op.shape_of(item).size());
+  Expr sum = op.item(items.front(), rank);
+  for (size_t i = 1; i < items.size(); ++i) sum = op.let(sum + op.item(items[i], rank));
+  return sum;
+}
+
+constexpr LoweringRow rows[] = {
+    {"copy", lower_copy},
+    {"neg", relax::negative},
+    {"rcp", lower_rcp},
+    {"exp", relax::exp},
+    {"log", relax::log},
+    {"sin", relax::sin},
+    {"cos", relax::cos},
+    {"tan", relax::tan},
+    {"sinh", relax::sinh},
+    {"cosh", relax::cosh},
+    {"tanh", relax::tanh},
+    {"asin", relax::asin},
+    {"acos", relax::acos},
+    {"atan", relax::atan},
+    {"asinh", relax::asinh},
+    {"acosh", relax::acosh},
+    {"atanh", relax::atanh},
+    {"abs", relax::abs},
+    {"sign", relax::sign},
+    {"not", relax::logical_not},
+    {"floor", relax::floor},
+    {"ceil", relax::ceil},
+    {"round", lower_round},
+    {"add", relax::add},
+    {"sub", relax::subtract},
+    {"mul", relax::multiply},
+    {"div", relax::divide},
+    {"pow", lower_pow},
+    {"lt", relax::less},
+    {"gt", relax::greater},
+    {"le", relax::less_equal},
+    {"ge", relax::greater_equal},
+    {"eq", relax::equal},
+    {"ne", relax::not_equal},
+    {"and", relax::logical_and},
+    {"or", relax::logical_or},
+    {"select", lower_select},
+    {"sqr", lower_sqr},
+    {"sqrt", relax::sqrt},
+    {"rsqr", lower_rsqr},
+    {"rsqrt", relax::rsqrt},
+    {"log2", lower_log2},
+    {"min", relax::minimum},
+    {"max", relax::maximum},
+    {"clamp", lower_clamp},
+    {"relu", relax::relu},
+    {"sigmoid", relax::sigmoid},
+    {"softabs", lower_softabs},
+    {"softplus", lower_softplus},
+    {"elu", lower_elu},
+    {"selu", lower_selu},
+    {"gelu", lower_gelu},
+    {"silu", relax::silu},
+    {"prelu", lower_prelu},
+    {"leaky_relu", lower_leaky_relu},
+    {"copy_n", lower_copy_n},
+    {"add_n", lower_add_n},
+};
+
+}  // namespace
+
+std::span<const LoweringRow> elementwise_lowerings() { return rows; }
+
+}  // namespace nnef_tvm

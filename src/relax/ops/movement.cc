@@ -1,0 +1,137 @@
+#include <algorithm>
+
+#include "relax/ops/window.h"
+
+namespace nnef_tvm {
+namespace {
+
+using nnef::Value;
+
+double number(const Value& value) {
+  if (const int64_t* integer = value.get<int64_t>()) return static_cast<double>(*integer);
+  if (const bool* logical = value.get<bool>()) return *logical ? 1 : 0;
+  return *value.get<double>();
+}
+
+/// All values, or one that stands everywhere.
+Expr lower_constant(const LoweringContext& op) {
+  const auto& items = op.items("value");
+  const DLDataType dtype = relax_dtype(op.dtype_of(op.operation().outputs.front().value));
+  const Ints shape = op.result_extents();
+  if (items.size() == 1 && !shape.empty()) {
+    return relax::full(shape, constant(number(items.front()), dtype), dtype);
+  }
+  std::vector<double> values;
+  std::transform(items.begin(), items.end(), std::back_inserter(values), number);
+  return constant(values, shape, dtype);
+}
+
+Expr lower_to_result_shape(const LoweringContext& op) {
+  return relax::reshape(op.input("input"), op.result_extents());
+}
+
+Expr lower_transpose(const LoweringContext& op) {
+  return relax::permute_dims(op.input("input"), op.resolved_integers("axes"));
+}
+
+Expr lower_squeeze(const LoweringContext& op) {
+  const Ints axes = op.integers("axes");
+  return axes.empty() ? op.input("input") : relax::squeeze(op.input("input"), axes);
+}
+
+std::vector<Expr> inputs(const LoweringContext& op, std::string_view name) {
+  std::vector<Expr> exprs;
+  for (const Value& item : op.items(name)) exprs.push_back(op.item(item));
+  return exprs;
+}
+
+Expr lower_concat(const LoweringContext& op) {
+  const auto values = inputs(op, "values");
+  return relax::concat(Array<Expr>(values.begin(), values.end()), op.integer("axis"));
+}
+
+Expr lower_stack(const LoweringContext& op) {
+  const auto values = inputs(op, "values");
+  return relax::stack(Array<Expr>(values.begin(), values.end()), op.integer("axis"));
+}
+
+/// The parts of the given sizes along an axis.
+std::vector<Expr> split_axis(const LoweringContext& op, Expr x, const Ints& sizes, int64_t axis) {
+  if (sizes.size() == 1) return {x};
+  Ints cuts;
+  int64_t at = 0;
+  for (size_t i = 0; i + 1 < sizes.size(); ++i) cuts.push_back(at += sizes[i]);
+  const Expr parts = op.let(relax::split(x, cuts, axis));
+  std::vector<Expr> results;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    results.push_back(tuple_get_item(parts, static_cast<int64_t>(i)));
+  }
+  return results;
+}
+
+std::vector<Expr> lower_split(const LoweringContext& op) {
+  return split_axis(op, op.input("value"), op.resolved_integers("sizes"), op.integer("axis"));
+}
+
+std::vector<Expr> lower_unstack(const LoweringContext& op) {
+  const int64_t axis = op.integer("axis");
+  const auto count = static_cast<size_t>(op.extents("value")[static_cast<size_t>(axis)]);
+  auto parts = split_axis(op, op.input("value"), Ints(count, 1), axis);
+  for (Expr& part : parts) part = relax::squeeze(part, {axis});
+  return parts;
+}
+
+Expr lower_slice(const LoweringContext& op) {
+  const Ints axes = op.integers("axes");
+  const Ints begin = op.resolved_integers("begin");
+  const Ints stride = op.resolved_integers("stride");
+  const Ints extents = op.extents("input");
+  Ints end = op.resolved_integers("end");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    // TVM counts a negative end from the end of the axis.
+    if (end[i] < 0) end[i] -= extents[static_cast<size_t>(axes[i])];
+  }
+  if (axes.empty()) return op.input("input");
+  return relax::strided_slice(op.input("input"), axes, begin, end, stride);
+}
+
+Expr lower_tile(const LoweringContext& op) {
+  return relax::tile(op.input("input"), op.integers("repeats"));
+}
+
+Expr lower_pad(const LoweringContext& op) {
+  return pad_border(op.input("input"), op.extents("input"), op.resolved_pairs("padding"),
+                    op.string("border"), op.scalar("value"));
+}
+
+/// Indices are brought inside, since nothing checks them when the model runs.
+Expr lower_gather(const LoweringContext& op) {
+  return relax::take(op.input("input"), op.input("indices"), op.integer("axis"), "wrap");
+}
+
+Expr lower_cast(const LoweringContext& op) {
+  const nnef::DType to = op.dtype_of(op.operation().outputs.front().value);
+  const nnef::DType from = op.dtype("input");
+  const Expr x = op.input("input");
+  if (from == to) return x;
+  if (to == nnef::DType::logical) {
+    return relax::not_equal(x, constant(0, relax_dtype(from)));
+  }
+  return relax::astype(x, relax_dtype(to));
+}
+
+constexpr LoweringRow rows[] = {
+    {"constant", lower_constant},   {"reshape", lower_to_result_shape},
+    {"transpose", lower_transpose}, {"concat", lower_concat},
+    {"split", lower_split},         {"slice", lower_slice},
+    {"squeeze", lower_squeeze},     {"unsqueeze", lower_to_result_shape},
+    {"stack", lower_stack},         {"unstack", lower_unstack},
+    {"tile", lower_tile},           {"pad", lower_pad},
+    {"gather", lower_gather},       {"cast", lower_cast},
+};
+
+}  // namespace
+
+std::span<const LoweringRow> movement_lowerings() { return rows; }
+
+}  // namespace nnef_tvm

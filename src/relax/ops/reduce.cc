@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <utility>
+
+#include "relax/lowering.h"
+
+namespace nnef_tvm {
+namespace {
+
+using Reduction = Expr (*)(Expr, const Ints&);
+
+/// A reduction over no axes is the input.
+Expr reduce(Reduction reduction, Expr x, const Ints& axes) {
+  return axes.empty() ? x : reduction(std::move(x), axes);
+}
+
+template <Reduction reduction>
+Expr lower_reduce(const LoweringContext& op) {
+  return reduce(reduction, op.input("input"), op.integers("axes"));
+}
+
+Expr lower_sum_reduce(const LoweringContext& op) {
+  return reduce(op.logical("normalize") ? relax::mean : relax::sum, op.input("input"),
+                op.integers("axes"));
+}
+
+/// TVM's reductions have no code for bool.
+template <Reduction reduction>
+Expr lower_logical_reduce(const LoweringContext& op) {
+  const Expr x = relax::astype(op.input("input"), int8);
+  return relax::astype(reduce(reduction, x, op.integers("axes")), boolean);
+}
+
+/// The index along one axis; along several, the row-major position within their volume.
+template <Expr (*arg)(Expr, int64_t)>
+Expr lower_arg_reduce(const LoweringContext& op) {
+  Ints axes = op.integers("axes");
+  std::sort(axes.begin(), axes.end());
+  const Ints extents = op.extents("input");
+  Expr x = op.input("input");
+  if (axes.empty()) return relax::full(extents, constant(0, int32), int32);
+  if (axes.size() == 1) return relax::astype(arg(x, axes.front()), int32);
+  Ints order;
+  Ints merged;
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    if (std::find(axes.begin(), axes.end(), axis) != axes.end()) continue;
+    order.push_back(static_cast<int64_t>(axis));
+    merged.push_back(extents[axis]);
+  }
+  const auto last = static_cast<int64_t>(merged.size());
+  merged.push_back(1);
+  for (int64_t axis : axes) {
+    order.push_back(axis);
+    merged.back() *= extents[static_cast<size_t>(axis)];
+  }
+  const Expr index = arg(relax::reshape(relax::permute_dims(x, order), merged), last);
+  return relax::astype(relax::reshape(index, op.result_extents()), int32);
+}
+
+constexpr LoweringRow rows[] = {
+    {"sum_reduce", lower_sum_reduce},
+    {"max_reduce", lower_reduce<relax::max>},
+    {"min_reduce", lower_reduce<relax::min>},
+    {"argmax_reduce", lower_arg_reduce<relax::argmax>},
+    {"argmin_reduce", lower_arg_reduce<relax::argmin>},
+    {"any_reduce", lower_logical_reduce<relax::max>},
+    {"all_reduce", lower_logical_reduce<relax::min>},
+    {"mean_reduce", lower_reduce<relax::mean>},
+};
+
+}  // namespace
+
+std::span<const LoweringRow> reduce_lowerings() { return rows; }
+
+}  // namespace nnef_tvm

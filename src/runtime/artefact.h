@@ -1,0 +1,49 @@
+// An artefact file, opened and checked.
+#pragma once
+
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/extra/module.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nnef/diagnostic.h"
+#include "runtime/metadata.h"
+
+namespace nnef_runtime {
+
+class ArtefactFile {
+ public:
+  /// Checks everything but the machine code itself. Reports "artefact/...".
+  static std::optional<ArtefactFile> open(const std::string& path, nnef::Diagnostics& diagnostics);
+
+  const ArtefactMetadata& metadata() const { return metadata_; }
+  const std::string& metadata_text() const { return metadata_text_; }
+
+  /// Reports "artefact/cpu" when this processor lacks features that the code uses.
+  bool check_cpu(nnef::Diagnostics& diagnostics) const;
+  /// The weights, mapped from the file, which stay mapped while any of them is in use.
+  std::optional<std::vector<::tvm::ffi::Tensor>> map_parameters(
+      nnef::Diagnostics& diagnostics) const;
+  /// The executable. Needs libtvm_runtime; this object must outlive the module.
+  std::optional<::tvm::ffi::Module> load_executable(nnef::Diagnostics& diagnostics) const;
+
+ private:
+  struct Descriptor;
+
+  ArtefactFile(std::string path, std::shared_ptr<Descriptor> file, uint64_t file_bytes)
+      : path_(std::move(path)), file_(std::move(file)), file_bytes_(file_bytes) {}
+  bool read(nnef::Diagnostics& diagnostics);
+  bool check_parameters(uint64_t begin, uint64_t end, nnef::Diagnostics& diagnostics) const;
+  bool read_at(uint64_t offset, void* data, size_t bytes, nnef::Diagnostics& diagnostics) const;
+
+  std::string path_;
+  std::shared_ptr<Descriptor> file_;
+  uint64_t file_bytes_;
+  std::string metadata_text_;
+  ArtefactMetadata metadata_;
+};
+
+}  // namespace nnef_runtime

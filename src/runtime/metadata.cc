@@ -1,0 +1,180 @@
+#include "runtime/metadata.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <tvm/ffi/dtype.h>
+
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "runtime/artefact_format.h"
+
+namespace nnef_runtime {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+namespace ffi = ::tvm::ffi;
+
+json to_json(const TensorSpec& tensor) {
+  return {{"name", tensor.name},
+          {"dtype", std::string(ffi::DLDataTypeToString(tensor.dtype))},
+          {"shape", tensor.shape}};
+}
+
+json to_json(const ParameterSpec& parameter) {
+  json object = to_json(parameter.tensor);
+  object["offset"] = parameter.offset;
+  object["bytes"] = parameter.bytes;
+  return object;
+}
+
+template <typename Item>
+json to_json(const std::vector<Item>& items) {
+  json list = json::array();
+  for (const Item& item : items) list.push_back(to_json(item));
+  return list;
+}
+
+/// Reads fields of a JSON object; the first one that is missing or of another kind becomes the problem.
+class Reader {
+ public:
+  Reader(const json& object, std::string where, std::string& problem)
+      : object_(object), where_(std::move(where)), problem_(problem) {
+    if (!object.is_object()) fail("is not an object");
+  }
+
+  bool failed() const { return !problem_.empty(); }
+
+  void fail(const std::string& what) {
+    if (problem_.empty()) problem_ = where_ + " " + what;
+  }
+
+  const json* find(const char* key) {
+    if (failed()) return nullptr;
+    auto found = object_.find(key);
+    if (found == object_.end()) {
+      fail(fmt::format("has no '{}'", key));
+      return nullptr;
+    }
+    return &*found;
+  }
+
+  std::string text(const char* key) {
+    const json* value = find(key);
+    if (value != nullptr && !value->is_string()) fail(fmt::format("'{}' is not a string", key));
+    return failed() ? "" : value->get<std::string>();
+  }
+
+  uint64_t number(const char* key) {
+    const json* value = find(key);
+    if (value != nullptr && !value->is_number_unsigned()) {
+      fail(fmt::format("'{}' is not a whole number", key));
+    }
+    return failed() ? 0 : value->get<uint64_t>();
+  }
+
+  std::vector<json> list(const char* key) {
+    const json* value = find(key);
+    if (value != nullptr && !value->is_array()) fail(fmt::format("'{}' is not an array", key));
+    return failed() ? std::vector<json>() : value->get<std::vector<json>>();
+  }
+
+ private:
+  const json& object_;
+  std::string where_;
+  std::string& problem_;
+};
+
+TensorSpec read_tensor(const json& object, const std::string& where, std::string& problem) {
+  Reader reader(object, where, problem);
+  TensorSpec tensor;
+  tensor.name = reader.text("name");
+  std::string dtype = reader.text("dtype");
+  try {
+    if (!reader.failed()) tensor.dtype = ffi::StringToDLDataType(dtype);
+  } catch (const ffi::Error&) {
+    reader.fail(fmt::format("has the unknown 'dtype' \"{}\"", dtype));
+  }
+  for (const json& extent : reader.list("shape")) {
+    if (!extent.is_number_integer()) {
+      reader.fail("'shape' has an item that is not a whole number");
+      break;
+    }
+    tensor.shape.push_back(extent.get<int64_t>());
+  }
+  return tensor;
+}
+
+ParameterSpec read_parameter(const json& object, const std::string& where, std::string& problem) {
+  ParameterSpec parameter;
+  parameter.tensor = read_tensor(object, where, problem);
+  Reader reader(object, where, problem);
+  parameter.offset = reader.number("offset");
+  parameter.bytes = reader.number("bytes");
+  return parameter;
+}
+
+}  // namespace
+
+std::string metadata_to_json(const ArtefactMetadata& metadata) {
+  json object = {{"format", kArtefactFormat},
+                 {"producer", kProducer},
+                 {"tvm", kTvmVersion},
+                 {"target", json::parse(metadata.target_json, nullptr, /*allow_exceptions=*/false)},
+                 {"cpu_features", metadata.cpu_features},
+                 {"functions", {"main"}},
+                 {"inputs", to_json(metadata.inputs)},
+                 {"outputs", to_json(metadata.outputs)},
+                 {"parameters", to_json(metadata.parameters)}};
+  // Names are bytes of the model's files, not necessarily UTF-8.
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::optional<ArtefactMetadata> metadata_from_json(const std::string& text, std::string& problem) {
+  json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  problem.clear();
+  ArtefactMetadata metadata;
+  Reader reader(object, "the metadata", problem);
+  if (const json* target = reader.find("target")) metadata.target_json = target->dump();
+  for (const json& feature : reader.list("cpu_features")) {
+    if (!feature.is_string()) {
+      reader.fail("'cpu_features' has an item that is not a string");
+      break;
+    }
+    metadata.cpu_features.push_back(feature.get<std::string>());
+  }
+  auto tensors = [&](const char* key, std::vector<TensorSpec>& specs) {
+    for (const json& item : reader.list(key)) {
+      specs.push_back(read_tensor(item, fmt::format("{}[{}]", key, specs.size()), problem));
+    }
+  };
+  tensors("inputs", metadata.inputs);
+  tensors("outputs", metadata.outputs);
+  for (const json& item : reader.list("parameters")) {
+    metadata.parameters.push_back(read_parameter(
+        item, fmt::format("parameters[{}]", metadata.parameters.size()), problem));
+  }
+  if (reader.failed()) return std::nullopt;
+  return metadata;
+}
+
+std::optional<uint64_t> tensor_bytes(const TensorSpec& tensor) {
+  constexpr uint64_t kLimit = uint64_t{1} << 60;
+  uint64_t items = 1;
+  for (int64_t extent : tensor.shape) {
+    if (extent < 0) return std::nullopt;
+    if (extent != 0 && items > kLimit / static_cast<uint64_t>(extent)) return std::nullopt;
+    items *= static_cast<uint64_t>(extent);
+  }
+  uint64_t bits = uint64_t{tensor.dtype.bits} * tensor.dtype.lanes;
+  if (bits == 0 || items > kLimit / bits) return std::nullopt;
+  return (items * bits + 7) / 8;
+}
+
+std::string to_string(DLDataType dtype, const int64_t* shape, size_t rank) {
+  return fmt::format("{}[{}]", std::string(ffi::DLDataTypeToString(dtype)),
+                     fmt::join(std::span(shape, rank), ","));
+}
+
+}  // namespace nnef_runtime

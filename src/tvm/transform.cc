@@ -1,0 +1,101 @@
+#include "tvm/transform.h"
+
+namespace nnef_tvm {
+
+IRModule run_pass(const Pass& pass, const IRModule& module) {
+  return call<IRModule>("transform.RunPass", pass, module);
+}
+
+namespace relax_pass {
+
+Pass canonicalize_bindings() { return call<Pass>("relax.transform.CanonicalizeBindings"); }
+
+Pass convert_to_dataflow(int min_size) {
+  return call<Pass>("relax.transform.ConvertToDataflow", min_size);
+}
+
+Pass dead_code_elimination(const Array<String>& entries) {
+  return call<Pass>("relax.transform.DeadCodeElimination", entries);
+}
+
+Pass decompose_ops_for_inference() {
+  return call<Pass>("relax.transform.DecomposeOpsForInference", nullptr);
+}
+
+Pass eliminate_common_subexpr() {
+  return call<Pass>("relax.transform.EliminateCommonSubexpr", /*call_only=*/false);
+}
+
+Pass lift_transform_params() {
+  return call<Pass>("relax.transform.LiftTransformParams", /*shared_transform=*/false);
+}
+
+Pass legalize_ops(const Map<String, ffi::Function>& legalisations) {
+  return call<Pass>("relax.transform.LegalizeOps", legalisations, /*skip_ops=*/nullptr,
+                    /*enable_warning=*/false);
+}
+
+Pass annotate_tir_op_pattern() { return call<Pass>("relax.transform.AnnotateTIROpPattern"); }
+Pass fold_constant() { return call<Pass>("relax.transform.FoldConstant"); }
+Pass fuse_ops() { return call<Pass>("relax.transform.FuseOps", /*fuse_opt_level=*/-1); }
+Pass fuse_tir() { return call<Pass>("relax.transform.FuseTIR"); }
+
+Pass rewrite_dataflow_reshape() { return call<Pass>("relax.transform.RewriteDataflowReshape"); }
+Pass to_non_dataflow() { return call<Pass>("relax.transform.ToNonDataflow"); }
+Pass remove_purity_checking() { return call<Pass>("relax.transform.RemovePurityChecking"); }
+Pass call_tir_rewrite() { return call<Pass>("relax.transform.CallTIRRewrite"); }
+Pass static_plan_block_memory() { return call<Pass>("relax.transform.StaticPlanBlockMemory"); }
+Pass lower_alloc_tensor() { return call<Pass>("relax.transform.LowerAllocTensor"); }
+Pass kill_after_last_use() { return call<Pass>("relax.transform.KillAfterLastUse"); }
+Pass lower_runtime_builtin() { return call<Pass>("relax.transform.LowerRuntimeBuiltin"); }
+Pass compute_prim_value() { return call<Pass>("relax.transform.ComputePrimValue"); }
+
+Pass vm_shape_lower() {
+  return call<Pass>("relax.transform.VMShapeLower", /*emit_err_ctx=*/true);
+}
+
+Pass attach_global_symbol() { return call<Pass>("relax.transform.AttachGlobalSymbol"); }
+
+}  // namespace relax_pass
+
+namespace tir_pass {
+
+Pass bind_target(const Target& target) { return call<Pass>("tirx.transform.BindTarget", target); }
+
+// The order of the wheel's s_tir/pipeline.py, without the passes that only touch GPU threads, memory scopes or types
+// narrower than 16 bits.
+Array<Pass> lowering_for_cpu() {
+  return {
+      call<Pass>("s_tir.transform.CanonicalizeLoop"),
+      call<Pass>("s_tir.transform.LowerInitBlock"),
+      call<Pass>("s_tir.transform.PlanAndUpdateBufferAllocationLocation"),
+      call<Pass>("s_tir.transform.ConvertBlocksToOpaque"),
+      call<Pass>("s_tir.transform.CompactBufferAllocation", /*is_strict=*/true),
+      call<Pass>("s_tir.transform.LowerMatchBuffer"),
+      call<Pass>("s_tir.transform.StmtSimplify"),
+      call<Pass>("s_tir.transform.AnnotateIrregularLoop"),
+      call<Pass>("s_tir.transform.LowerOpaqueBlock"),
+      call<Pass>("tirx.transform.FlattenBuffer"),
+      call<Pass>("tirx.transform.BF16ComputeLegalize"),
+      call<Pass>("tirx.transform.NarrowDataType", /*target_bits=*/32),
+      call<Pass>("s_tir.transform.LoopPartition"),
+      call<Pass>("tirx.transform.VectorizeLoop", /*enable_vectorize=*/true),
+      call<Pass>("tirx.transform.StorageRewrite"),
+      call<Pass>("s_tir.transform.HoistIfThenElse"),
+      call<Pass>("tirx.transform.UnrollLoop"),
+      call<Pass>("s_tir.transform.RenormalizeSplitPattern"),
+      call<Pass>("tirx.transform.StmtSimplify"),
+      call<Pass>("tirx.transform.RemoveNoOp"),
+      call<Pass>("s_tir.transform.RewriteUnsafeSelect"),
+      call<Pass>("tirx.transform.CommonSubexprElim"),
+      call<Pass>("tirx.transform.VerifyMemory"),
+      call<Pass>("tirx.transform.SplitHostDevice"),
+      call<Pass>("tirx.transform.MakePackedAPI"),
+      call<Pass>("tirx.transform.BF16StorageLegalize"),
+      call<Pass>("tirx.transform.LowerTVMBuiltin"),
+      call<Pass>("tirx.transform.LowerIntrin"),
+  };
+}
+
+}  // namespace tir_pass
+}  // namespace nnef_tvm

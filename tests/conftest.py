@@ -1,0 +1,96 @@
+"""Collects every *.case file below tests/ as tests; --rebase rewrites their expected output instead of comparing."""
+import difflib
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+import case_file
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NNEFC = ROOT / os.environ.get("NNEFC", "build/release/nnefc")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--rebase", action="store_true", help="rewrite the expected output of case files")
+
+
+def pytest_collect_file(parent, file_path):
+    if file_path.suffix == ".case":
+        return CaseFile.from_parent(parent, path=file_path)
+    return None
+
+
+@pytest.fixture(scope="session")
+def nnefc():
+    """Runs nnefc; returns the completed process, with text streams."""
+    def run(*arguments, cwd=None):
+        return subprocess.run([NNEFC, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300)
+    return run
+
+
+class CaseFile(pytest.File):
+    def collect(self):
+        yield Case.from_parent(self, name=self.path.stem)
+
+
+class CaseFailure(Exception):
+    pass
+
+
+class Case(pytest.Item):
+    def runtest(self):
+        import tempfile
+        head, sections = case_file.parse(self.path.read_text())
+        with tempfile.TemporaryDirectory() as folder:
+            write_files(pathlib.Path(folder), sections)
+            wanted = case_file.runs(sections)
+            got = []
+            for run in wanted:
+                result = subprocess.run([NNEFC, *run.arguments], cwd=folder, capture_output=True, text=True, timeout=300,
+                                        errors="backslashreplace")
+                got.append((result.returncode, result.stdout, result.stderr))
+        if self.config.getoption("--rebase"):
+            self.path.write_text(case_file.rebased(head, sections, got))
+            return
+        for run, (status, stdout, stderr) in zip(wanted, got):
+            where = "nnefc " + " ".join(run.arguments)
+            compare(where + ": stderr", run.stderr, stderr)
+            if run.stdout is not None:
+                compare(where + ": stdout", run.stdout, stdout)
+            if status != run.status:
+                raise CaseFailure(f"{where}: exit {status}, expected {run.status}")
+
+    def repr_failure(self, excinfo):
+        if isinstance(excinfo.value, CaseFailure):
+            return f"{self.path}\n{excinfo.value}"
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self):
+        return self.path, 0, f"case {self.name}"
+
+
+def write_files(folder, sections):
+    model = folder / "model"
+    model.mkdir()
+    for section in sections:
+        if section.kind in ("file", "dat", "bytes"):
+            path = model / section.arguments[0]
+            path.parent.mkdir(parents=True, exist_ok=True)
+        if section.kind == "file":
+            path.write_text(section.body, newline="")
+        elif section.kind == "dat":
+            path.write_bytes(case_file.tensor_file(section))
+        elif section.kind == "bytes":
+            path.write_bytes(bytes.fromhex(section.body))
+        elif section.kind == "npy":
+            np.save(folder / section.arguments[0], case_file.array(section))
+
+
+def compare(what, expected, got):
+    if expected != got:
+        diff = "".join(difflib.unified_diff(expected.splitlines(keepends=True), got.splitlines(keepends=True),
+                                            "expected", "got"))
+        raise CaseFailure(f"{what} differs\n{diff}")

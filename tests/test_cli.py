@@ -1,0 +1,113 @@
+"""What case files cannot say of nnefc: help texts, exit statuses of faulty command lines, which libraries are loaded."""
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+from conftest import NNEFC, ROOT
+
+MODEL = ROOT / "examples/digits/model"
+HELDOUT = ROOT / "examples/digits/heldout"
+COMMANDS = ["check", "info", "import", "compile", "run", "bench", "convert", "ops", "devices"]
+
+
+@pytest.fixture(scope="module")
+def artefact(nnefc, tmp_path_factory):
+    path = tmp_path_factory.mktemp("artefact") / "digits.so"
+    result = nnefc("compile", MODEL, "-o", path)
+    assert result.returncode == 0, result.stderr
+    return path
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    path = tmp_path_factory.mktemp("image") / "image.npy"
+    np.save(path, np.load(HELDOUT / "images.npy")[:1])
+    return path
+
+
+def input_name(nnefc):
+    return json.loads(nnefc("info", MODEL, "--json").stdout)["inputs"][0]["name"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(nnefc, command):
+    result = nnefc(command, "--help")
+    assert result.returncode == 0
+    assert "Usage:" in result.stdout
+
+
+def test_help_names_every_command(nnefc):
+    text = nnefc("--help").stdout
+    assert all(f"\n  {command} " in text for command in COMMANDS)
+
+
+@pytest.mark.parametrize("line", [[], ["no-such-command"], ["check"], ["check", "--no-such-option", "x"],
+                                  ["bench", "x", "--repeat", "0"], ["import", "x", "--format", "yaml"], ["compile", "x"]])
+def test_faulty_command_line(nnefc, line):
+    result = nnefc(*line)
+    assert result.returncode == 2
+    assert result.stderr and not result.stdout
+
+
+def test_no_python_in_the_process():
+    libraries = subprocess.run(["ldd", NNEFC], capture_output=True, text=True, check=True).stdout
+    assert "libpython" not in libraries
+    assert "libtvm_compiler" not in libraries
+
+
+def test_artefact_needs_no_compiler(nnefc, artefact, image):
+    result = subprocess.run([NNEFC, "run", artefact, "--input", f"{input_name(nnefc)}={image}"],
+                            env={**os.environ, "LD_DEBUG": "libs"}, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr[-500:]
+    assert "libtvm_runtime" in result.stderr
+    assert "libtvm_compiler" not in result.stderr
+    assert "libpython" not in result.stderr
+
+
+def test_artefact_equals_model(nnefc, artefact, image, tmp_path):
+    given = ["--input", f"{input_name(nnefc)}={image}"]
+    assert nnefc("run", MODEL, *given, "--output", tmp_path / "a").returncode == 0
+    assert nnefc("run", artefact, *given, "--output", tmp_path / "b").returncode == 0
+    (name,) = os.listdir(tmp_path / "a")
+    assert np.array_equal(np.load(tmp_path / "a" / name), np.load(tmp_path / "b" / name))
+
+
+def test_artefact_info(nnefc, artefact):
+    metadata = json.loads(nnefc("info", artefact, "--json").stdout)
+    assert metadata["inputs"][0]["shape"] == [1, 1, 8, 8]
+    assert metadata["tvm"] == "0.27.0.post1"
+
+
+@pytest.mark.parametrize("keep", [0, 1, 100, 5000, -1, -48, -100])
+def test_artefact_cut_short(nnefc, artefact, image, tmp_path, keep):
+    cut = tmp_path / "cut.so"
+    cut.write_bytes(artefact.read_bytes()[:keep])
+    result = nnefc("run", cut, "--input", f"{input_name(nnefc)}={image}")
+    assert result.returncode == 1
+    assert "error: [" in result.stderr and str(cut) in result.stderr
+    assert "Check failed" not in result.stderr and "Traceback" not in result.stderr
+
+
+def test_failed_compile_leaves_nothing(nnefc, tmp_path):
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "graph.nnef").write_text("version 1.0;\ngraph G(x) -> (y) { x = external(shape = [2]); y = rely(x); }\n")
+    assert nnefc("compile", model, "-o", tmp_path / "out.so").returncode == 1
+    assert sorted(os.listdir(tmp_path)) == ["model"]
+
+
+def test_bench_json(nnefc, artefact):
+    last = nnefc("bench", artefact, "--repeat", "3", "--json").stdout.strip().splitlines()[-1]
+    assert len(json.loads(last)["times_ms"]) == 3
+
+
+def test_digits_accuracy(artefact):
+    result = subprocess.run([NNEFC.parent / "digits_classify", artefact, HELDOUT / "images.npy", HELDOUT / "labels.npy"],
+                            capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    accuracy = float(result.stdout.split("accuracy")[1].split("%")[0])
+    assert accuracy >= 97

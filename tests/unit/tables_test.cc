@@ -1,0 +1,33 @@
+// The tables of shape rules against the declarations of the standard.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "ops/rule.h"
+#include "stages.h"
+
+namespace nnef {
+namespace {
+
+TEST(ShapeRules, EveryStandardOperationHasOne) {
+  for (const std::string& name : Declarations::standard().names()) {
+    EXPECT_NE(find_shape_rule(name), nullptr) << name;
+  }
+}
+
+TEST(ShapeRules, EachIsOfAStandardOperationAndStandsOnce) {
+  std::set<std::string_view> seen;
+  for (const auto table : {elementwise_rules(), reduce_rules(), window_rules(), resample_rules(),
+                           movement_rules(), linear_rules()}) {
+    for (const ShapeRuleRow& row : table) {
+      EXPECT_NE(Declarations::standard().find(row.name), nullptr) << row.name;
+      EXPECT_TRUE(seen.insert(row.name).second) << row.name << " stands twice";
+    }
+  }
+}
+
+TEST(ShapeRules, UnknownNamesHaveNone) { EXPECT_EQ(find_shape_rule("no_such_operation"), nullptr); }
+
+}  // namespace
+}  // namespace nnef

@@ -1,0 +1,120 @@
+// The commands of nnefc. Each returns the exit status: 0 done, 1 the model or the data is at fault.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compile/compile.h"
+#include "nnef/diagnostic.h"
+#include "nnef/graph.h"
+#include "nnef/model.h"
+#include "nnef_runtime/session.h"
+
+namespace nnefc {
+
+inline constexpr int kDone = 0;
+inline constexpr int kFault = 1;
+inline constexpr int kUsage = 2;
+
+/// Which compounds of the standard stay whole.
+enum class Compounds : uint8_t { keep, expand, as_lowered };
+
+struct ModelOptions {
+  std::vector<std::string> shapes;  ///< NAME=1,3,H,W
+  Compounds compounds = Compounds::keep;
+  bool read_data = true;
+};
+
+struct CheckOptions {
+  std::vector<std::string> models;
+  ModelOptions model;
+};
+
+struct InfoOptions {
+  std::string model;
+  bool json = false;
+  bool graph = false;
+  ModelOptions options;
+};
+
+struct ImportOptions {
+  std::string model;
+  std::string output;
+  std::string format = "script";
+  bool keep_params = false;
+  ModelOptions options;
+};
+
+struct CompileOptions {
+  std::string model;
+  std::string output;
+  std::string target = "llvm";
+  ModelOptions options;
+};
+
+struct RunOptions {
+  std::string model;
+  std::vector<std::string> inputs;   ///< NAME=FILE
+  std::string output;                ///< folder
+  std::vector<std::string> expects;  ///< NAME=FILE
+  double rtol = 1e-3;
+  double atol = 1e-5;
+  std::string target = "llvm";
+  int threads = 0;
+  ModelOptions options;
+};
+
+struct BenchOptions {
+  std::string model;
+  std::vector<std::string> inputs;
+  std::string target = "llvm";
+  int threads = 0;
+  int repeat = 20;
+  bool json = false;
+  ModelOptions options;
+};
+
+struct ConvertOptions {
+  std::string input;
+  std::string output;
+  ModelOptions options;
+};
+
+int check(const CheckOptions& options);
+int info(const InfoOptions& options);
+int import(const ImportOptions& options);
+int compile(const CompileOptions& options);
+int run(const RunOptions& options);
+int bench(const BenchOptions& options);
+int convert(const ConvertOptions& options);
+int operations(bool json);
+int devices();
+
+/// Prints diagnostics to stderr, coloured on a terminal.
+void report(const nnef::Diagnostics& diagnostics);
+
+/// A model file as a graph; nothing after reporting to `diagnostics`.
+std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& options, nnef::Diagnostics& diagnostics);
+
+/// Splits NAME=VALUE; reports "nnefc/argument" when there is no '='.
+std::optional<std::pair<std::string, std::string>> split_assignment(const std::string& text, const char* option,
+                                                                    nnef::Diagnostics& diagnostics);
+
+/// A model file, compiled; shows progress.
+std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const std::string& target,
+                                                const ModelOptions& options, nnef::Diagnostics& diagnostics);
+
+/// A session for a compiled artefact or for a model, which is compiled first.
+std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model, const std::string& target, int threads,
+                                                    const ModelOptions& options, nnef::Diagnostics& diagnostics);
+
+/// The tensors for a session's inputs: from NAME=FILE; those that are not given are random (seeded) when `fill` is
+/// set, else an error.
+std::optional<std::vector<tvm::ffi::Tensor>> gather_inputs(const nnef_runtime::Session& session,
+                                                           const std::vector<std::string>& files, bool fill,
+                                                           nnef::Diagnostics& diagnostics);
+
+}  // namespace nnefc

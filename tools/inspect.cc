@@ -1,0 +1,217 @@
+// check, info, import, convert, ops, devices: everything that does not run a model.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "commands.h"
+#include "nnef/operations.h"
+#include "progress.h"
+#include "relax/import.h"
+#include "tvm/ir.h"
+#include "tvm/target.h"
+
+namespace nnefc {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Summary {
+  std::map<std::string, size_t> operators;  ///< without external, variable and constant
+  size_t operations = 0;
+  size_t variables = 0;
+  int64_t parameters = 0;
+  nnef::Dim macs = 0;
+};
+
+Summary summarise(const nnef::Graph& graph) {
+  static const std::set<std::string_view> kSources{"external", "variable", "constant"};
+  Summary summary;
+  for (const nnef::Operation& operation : graph.operations) {
+    const nnef::OpView view(graph, operation);
+    summary.macs = summary.macs + nnef::multiply_accumulates(view);
+    if (operation.name == "variable") {
+      ++summary.variables;
+      summary.parameters += nnef::volume(*graph[view.result("output")].shape).value();
+    }
+    if (!kSources.contains(operation.name)) {
+      ++summary.operators[operation.name];
+      ++summary.operations;
+    }
+  }
+  return summary;
+}
+
+std::string describe(const nnef::Tensor& tensor) {
+  return fmt::format("{}: {} {}", tensor.name, nnef::to_string(tensor.dtype), nnef::to_string(*tensor.shape));
+}
+
+ordered_json tensor_json(const nnef::Tensor& tensor) {
+  auto shape = ordered_json::array();
+  for (const nnef::Dim extent : *tensor.shape) shape.push_back(extent.value());
+  return {{"name", tensor.name}, {"dtype", nnef::to_string(tensor.dtype)}, {"shape", shape}};
+}
+
+std::string with_unit(double value) {
+  constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
+  size_t unit = 0;
+  while (value >= 1000 && unit + 1 < std::size(kUnits)) {
+    value /= 1000;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}{}", value, kUnits[unit]);
+}
+
+void print_text(const nnef::Graph& graph, const Summary& summary) {
+  fmt::print("graph {}\n", graph.name);
+  for (const nnef::TensorRef input : graph.inputs) fmt::print("input  {}\n", describe(graph[input]));
+  for (const nnef::TensorRef output : graph.outputs) fmt::print("output {}\n", describe(graph[output]));
+  fmt::print("parameters {} in {} variables\n", with_unit(static_cast<double>(summary.parameters)), summary.variables);
+  fmt::print("multiply-accumulates {}\n",
+             summary.macs.valid() ? with_unit(static_cast<double>(summary.macs.value())) : "beyond 64 bits");
+  fmt::print("operations {}\n", summary.operations);
+  for (const auto& [name, count] : summary.operators) fmt::print("  {:5} {}\n", count, name);
+}
+
+void print_json(const nnef::Graph& graph, const Summary& summary) {
+  ordered_json json{{"graph", graph.name}, {"inputs", ordered_json::array()}, {"outputs", ordered_json::array()}};
+  for (const nnef::TensorRef input : graph.inputs) json["inputs"].push_back(tensor_json(graph[input]));
+  for (const nnef::TensorRef output : graph.outputs) json["outputs"].push_back(tensor_json(graph[output]));
+  json["parameters"] = summary.parameters;
+  json["variables"] = summary.variables;
+  json["macs"] = summary.macs.valid() ? ordered_json(summary.macs.value()) : ordered_json(nullptr);
+  json["operations"] = summary.operations;
+  json["operators"] = summary.operators;
+  fmt::print("{}\n", json.dump());
+}
+
+/// Writes text to a file, or to stdout when `path` is empty. Leaves no partial file behind.
+bool write_text(const std::string& path, const std::string& text, nnef::Diagnostics& diagnostics) {
+  if (path.empty()) {
+    fmt::print("{}", text);
+    return true;
+  }
+  const std::string temporary = path + ".part";
+  std::ofstream file(temporary, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    std::remove(temporary.c_str());
+    diagnostics.file_error("nnefc/write", path, std::nullopt, "the file cannot be written");
+    return false;
+  }
+  return true;
+}
+
+int finish(const nnef::Diagnostics& diagnostics, bool done) {
+  report(diagnostics);
+  return done ? kDone : kFault;
+}
+
+bool print_artefact(const std::string& path, bool json, nnef::Diagnostics& diagnostics) {
+  const auto metadata = nnef_runtime::artefact_metadata(path, diagnostics);
+  if (metadata) fmt::print("{}\n", ordered_json::parse(*metadata).dump(json ? -1 : 2));
+  return metadata.has_value();
+}
+
+}  // namespace
+
+int check(const CheckOptions& options) {
+  bool good = true;
+  for (const std::string& model : options.models) {
+    nnef::Diagnostics diagnostics;
+    const auto graph = load(model, options.model, diagnostics);
+    report(diagnostics);
+    good = good && graph.has_value();
+    if (!graph) continue;
+    const Summary summary = summarise(*graph);
+    fmt::print("{}: ok: {} operations, {} tensors, {} variables\n", model, summary.operations, graph->tensors.size(),
+               summary.variables);
+  }
+  return good ? kDone : kFault;
+}
+
+int info(const InfoOptions& options) {
+  nnef::Diagnostics diagnostics;
+  if (nnef_runtime::is_artefact(options.model)) {
+    return finish(diagnostics, print_artefact(options.model, options.json, diagnostics));
+  }
+  ModelOptions structure = options.options;
+  structure.read_data = false;
+  const auto graph = load(options.model, structure, diagnostics);
+  if (graph && options.graph) fmt::print("{}", nnef::write_graph(*graph, true));
+  if (graph && !options.graph) (options.json ? print_json : print_text)(*graph, summarise(*graph));
+  return finish(diagnostics, graph.has_value());
+}
+
+int import(const ImportOptions& options) {
+  nnef::Diagnostics diagnostics;
+  ModelOptions model = options.options;
+  model.compounds = Compounds::as_lowered;
+  std::optional<std::string> text;
+  {
+    const Progress progress("importing " + options.model);
+    const auto graph = load(options.model, model, diagnostics);
+    if (graph && nnef_tvm::load_compiler(diagnostics)) {
+      const auto imported = nnef_tvm::import_graph(*graph, {.keep_params = options.keep_params}, diagnostics);
+      if (imported) {
+        text = options.format == "json" ? nnef_tvm::to_json(imported->module) : nnef_tvm::script(imported->module);
+        if (!text->ends_with('\n')) *text += '\n';
+      }
+    }
+  }
+  return finish(diagnostics, text && write_text(options.output, *text, diagnostics));
+}
+
+int convert(const ConvertOptions& options) {
+  nnef::Diagnostics diagnostics;
+  const auto graph = load(options.input, options.options, diagnostics);
+  return finish(diagnostics, graph && nnef::save_model(*graph, options.output, diagnostics));
+}
+
+int operations(bool json) {
+  std::map<std::string_view, std::string_view> lowerings;
+  for (const auto& row : nnef_tvm::lowerings()) lowerings[row.operation] = row.kind;
+  auto rows = ordered_json::array();
+  for (const nnef::OperationInfo& operation : nnef::standard_operations()) {
+    const auto found = lowerings.find(operation.name);
+    const std::string lowering = found != lowerings.end() ? std::string(found->second)
+                                 : operation.compound     ? "expanded"
+                                                          : "none";
+    rows.push_back({{"operation", operation.name},
+                    {"kind", operation.compound ? "compound" : "primitive"},
+                    {"shape_rule", operation.shape_rule},
+                    {"lowering", lowering},
+                    {"targets", lowering == "none" ? ordered_json::array() : ordered_json::array({"llvm"})}});
+  }
+  if (json) {
+    fmt::print("{}\n", rows.dump());
+    return kDone;
+  }
+  fmt::print("{:30} {:10} {:6} {:9} {}\n", "operation", "kind", "shapes", "lowering", "targets");
+  for (const auto& row : rows) {
+    fmt::print("{:30} {:10} {:6} {:9} {}\n", row["operation"].get<std::string>(), row["kind"].get<std::string>(),
+               row["shape_rule"].get<bool>() ? "yes" : "no", row["lowering"].get<std::string>(),
+               row["targets"].empty() ? "-" : "llvm");
+  }
+  return kDone;
+}
+
+int devices() {
+  nnef::Diagnostics diagnostics;
+  if (!nnef_tvm::load_compiler(diagnostics)) return finish(diagnostics, false);
+  fmt::print("llvm    usable: {}, {} threads\n", nnef_tvm::host_cpu_name(), std::thread::hardware_concurrency());
+  constexpr std::pair<const char*, const char*> kAbsent[] = {
+      {"opencl", "needs the OpenCL runtime plug-in, which this version does not have"},
+      {"vulkan", "needs the Vulkan runtime plug-in, which this version does not have"},
+      {"cuda", "needs GPU schedules, which this version does not have"},
+  };
+  for (const auto& [name, reason] : kAbsent) fmt::print("{:7} not usable: {}\n", name, reason);
+  return kDone;
+}
+
+}  // namespace nnefc
