@@ -3,6 +3,8 @@
 .DEFAULT_GOAL := build
 
 JOBS ?= $(shell nproc)
+# Tests run side by side: one TVM thread each, so that spinning workers do not fight for cores.
+TEST_ENV = TVM_NUM_THREADS=$${TVM_NUM_THREADS:-1}
 SOURCES = $(shell git ls-files '*.cc' '*.h')
 
 setup:
@@ -16,8 +18,8 @@ demo: build
 	@examples/digits/demo.sh
 
 test: build
-	@ctest --test-dir build/release --output-on-failure -j $(JOBS) | tail -n 6
-	@.venv/bin/python -m pytest -q tests
+	@$(TEST_ENV) ctest --test-dir build/release --output-on-failure -j $(JOBS)
+	@$(TEST_ENV) .venv/bin/python -m pytest -q -n $(JOBS) tests
 
 bench: build
 	@bench/run.sh
@@ -25,8 +27,8 @@ bench: build
 asan: setup
 	@cmake --preset asan >/dev/null
 	@cmake --build build/asan -j $(JOBS)
-	@ctest --test-dir build/asan --output-on-failure -j $(JOBS)
-	@NNEFC=build/asan/nnefc .venv/bin/python -m pytest -q tests
+	@$(TEST_ENV) ctest --test-dir build/asan --output-on-failure -j $(JOBS)
+	@$(TEST_ENV) NNEFC=build/asan/nnefc .venv/bin/python -m pytest -q -n $(JOBS) tests
 
 fuzz: setup
 	@tests/fuzz/run.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Times the digits model and, when torchvision models were made (bench/README.md), those: our code, and TVM's default
+# Times the digits model, or the models given: our code, and TVM's default
 # pipeline on the same Relax module, in one run.
 #
 # usage: run.sh [MODEL...]       default: examples/digits/model

@@ -1,8 +1,15 @@
-"""Collects every *.case file below tests/ as tests; --rebase rewrites their expected output instead of comparing."""
+"""Collects every *.case file below tests/ as tests; --rebase rewrites their expected output instead of comparing.
+
+A case that passed is not run again while nnefc, the case and this runner stay the same, byte by byte; the summary says how
+many there were. CI, and --run-unchanged, run all of them.
+"""
 import difflib
+import functools
+import hashlib
 import os
 import pathlib
 import subprocess
+import tempfile
 
 import numpy as np
 import pytest
@@ -15,6 +22,8 @@ NNEFC = ROOT / os.environ.get("NNEFC", "build/release/nnefc")
 
 def pytest_addoption(parser):
     parser.addoption("--rebase", action="store_true", help="rewrite the expected output of case files")
+    parser.addoption("--run-unchanged", action="store_true", default=bool(os.environ.get("CI")),
+                     help="run cases that passed and did not change since")
 
 
 def pytest_collect_file(parent, file_path):
@@ -40,9 +49,34 @@ class CaseFailure(Exception):
     pass
 
 
+@functools.cache
+def runner_digest():
+    digest = hashlib.sha256()
+    here = pathlib.Path(__file__).parent
+    for path in (NNEFC, here / "conftest.py", here / "case_file.py", ROOT / "tools/requirements.txt"):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def pytest_terminal_summary(terminalreporter):
+    unchanged = sum(("unchanged", True) in report.user_properties for report in terminalreporter.getreports("passed"))
+    if unchanged:
+        terminalreporter.write_line(f"{unchanged} cases passed before and did not change; --run-unchanged runs them again")
+
+
 class Case(pytest.Item):
     def runtest(self):
-        import tempfile
+        digest = hashlib.sha256((runner_digest() + self.path.read_text()).encode()).hexdigest()
+        passed = self.config.cache.mkdir("passed-cases") / digest
+        rebase = self.config.getoption("--rebase")
+        if passed.exists() and not rebase and not self.config.getoption("--run-unchanged"):
+            self.user_properties.append(("unchanged", True))
+            return
+        self.run_case(rebase)
+        if not rebase:
+            passed.touch()
+
+    def run_case(self, rebase):
         head, sections = case_file.parse(self.path.read_text())
         with tempfile.TemporaryDirectory() as folder:
             write_files(pathlib.Path(folder), sections)
@@ -52,7 +86,7 @@ class Case(pytest.Item):
                 result = subprocess.run([NNEFC, *run.arguments], cwd=folder, capture_output=True, text=True, timeout=300,
                                         errors="backslashreplace")
                 got.append((result.returncode, result.stdout, result.stderr))
-        if self.config.getoption("--rebase"):
+        if rebase:
             self.path.write_text(case_file.rebased(head, sections, got))
             return
         for run, (status, stdout, stderr) in zip(wanted, got):

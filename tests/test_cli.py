@@ -111,3 +111,46 @@ def test_digits_accuracy(artefact):
     assert result.returncode == 0, result.stderr
     accuracy = float(result.stdout.split("accuracy")[1].split("%")[0])
     assert accuracy >= 97
+
+
+def test_unwritable_output(nnefc, artefact, image, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    given = ["--input", f"{input_name(nnefc)}={image}"]
+    for line in (["import", MODEL, "-o", blocked / "x.py"], ["run", artefact, *given, "--output", blocked / "x"]):
+        result = nnefc(*line)
+        assert result.returncode == 1
+        assert "error: [nnefc/write]" in result.stderr
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_expected_values_of_a_type_without_numbers(nnefc, artefact, image, tmp_path):
+    """Quantised items (code 2) have no value without their parameters."""
+    shape = [1, 10]
+    header = bytes([0x4E, 0xEF, 1, 0]) + np.array([10, 2, *shape, *[0] * 6, 8, 2], "<u4").tobytes()
+    (tmp_path / "y.dat").write_bytes(header.ljust(128, b"\0") + bytes(10))
+    result = nnefc("run", artefact, "--input", f"{input_name(nnefc)}={image}", "--expect", f"probabilities={tmp_path / 'y.dat'}")
+    assert result.returncode == 1
+    assert "error: [run/expect-dtype]" in result.stderr
+
+
+def test_convert_round_trip(nnefc, tmp_path):
+    """Read, write, read, write: the second text and data equal the first, through every container."""
+    assert nnefc("convert", MODEL, tmp_path / "a").returncode == 0
+    assert nnefc("convert", tmp_path / "a", tmp_path / "b.tgz").returncode == 0
+    assert nnefc("convert", tmp_path / "b.tgz", tmp_path / "c.tar").returncode == 0
+    assert nnefc("convert", tmp_path / "c.tar", tmp_path / "d").returncode == 0
+    files = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*") if path.is_file())
+    assert len(files) > 10
+    assert files == sorted(path.relative_to(tmp_path / "d") for path in (tmp_path / "d").rglob("*") if path.is_file())
+    for name in files:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "d" / name).read_bytes()
+
+
+def test_ops_matrix(nnefc):
+    rows = {row["operation"]: row for row in json.loads(nnefc("ops", "--json").stdout)}
+    assert len(rows) == 119 and sum(row["kind"] == "compound" for row in rows.values()) == 46
+    absent = {name for name, row in rows.items() if row["lowering"] == "none"}
+    # Compounds count as lowered only where all of their body is.
+    assert absent == {"update", "avg_roi_pool", "max_roi_pool", "roi_resample", "avg_roi_align", "max_roi_align"}
+    assert all(bool(row["targets"]) == (name not in absent) for name, row in rows.items())

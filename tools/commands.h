@@ -97,24 +97,30 @@ int devices();
 void report(const nnef::Diagnostics& diagnostics);
 
 /// A model file as a graph; nothing after reporting to `diagnostics`.
-std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& options, nnef::Diagnostics& diagnostics);
+std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& options,
+                                nnef::Diagnostics& diagnostics);
 
 /// Splits NAME=VALUE; reports "nnefc/argument" when there is no '='.
-std::optional<std::pair<std::string, std::string>> split_assignment(const std::string& text, const char* option,
+std::optional<std::pair<std::string, std::string>> split_assignment(const std::string& text,
+                                                                    const char* option,
                                                                     nnef::Diagnostics& diagnostics);
 
 /// A model file, compiled; shows progress.
 std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const std::string& target,
-                                                const ModelOptions& options, nnef::Diagnostics& diagnostics);
+                                                const ModelOptions& options,
+                                                nnef::Diagnostics& diagnostics);
 
 /// A session for a compiled artefact or for a model, which is compiled first.
-std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model, const std::string& target, int threads,
-                                                    const ModelOptions& options, nnef::Diagnostics& diagnostics);
+std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
+                                                    const std::string& target, int threads,
+                                                    const ModelOptions& options,
+                                                    nnef::Diagnostics& diagnostics);
 
-/// The tensors for a session's inputs: from NAME=FILE; those that are not given are random (seeded) when `fill` is
-/// set, else an error.
+/// The tensors for a session's inputs: from NAME=FILE; those that are not given are random (seeded)
+/// when `fill` is set, else an error.
 std::optional<std::vector<tvm::ffi::Tensor>> gather_inputs(const nnef_runtime::Session& session,
-                                                           const std::vector<std::string>& files, bool fill,
+                                                           const std::vector<std::string>& files,
+                                                           bool fill,
                                                            nnef::Diagnostics& diagnostics);
 
 }  // namespace nnefc

@@ -21,36 +21,39 @@ using nnef_runtime::Session;
 using nnef_runtime::TensorSpec;
 using tvm::ffi::Tensor;
 
-const TensorSpec* find(const std::vector<TensorSpec>& specs, const std::string& name, const char* what,
-                       nnef::Diagnostics& diagnostics) {
+const TensorSpec* find(const std::vector<TensorSpec>& specs, const std::string& name,
+                       const char* what, nnef::Diagnostics& diagnostics) {
   std::vector<std::string> names;
   for (const TensorSpec& spec : specs) {
     if (spec.name == name) return &spec;
     names.push_back(spec.name);
   }
   diagnostics
-      .file_error("nnefc/name", "", std::nullopt, fmt::format("the model has no {} '{}'", what, name))
+      .file_error("nnefc/name", "", std::nullopt,
+                  fmt::format("the model has no {} '{}'", what, name))
       .help(fmt::format("its {}s are: {}", what, fmt::join(names, ", ")));
   return nullptr;
 }
 
 /// Compares an output with the file of its expected values; reports the worst item.
-bool matches(const std::string& name, const Tensor& tensor, const std::string& path, const RunOptions& options,
-             nnef::Diagnostics& diagnostics) {
+bool matches(const std::string& name, const Tensor& tensor, const std::string& path,
+             const RunOptions& options, nnef::Diagnostics& diagnostics) {
   const auto expected = read_tensor_any(path, diagnostics);
   if (!expected) return false;
   const nnef::TensorData got = tensor_data(tensor);
   if (got.shape != expected->shape) {
-    diagnostics.file_error("run/expect-shape", path, std::nullopt,
-                           fmt::format("output '{}' has shape {}, the expected values have {}", name,
-                                       nnef::to_string(got.shape), nnef::to_string(expected->shape)));
+    diagnostics.file_error(
+        "run/expect-shape", path, std::nullopt,
+        fmt::format("output '{}' has shape {}, the expected values have {}", name,
+                    nnef::to_string(got.shape), nnef::to_string(expected->shape)));
     return false;
   }
   const auto want = nnef::to_doubles(*expected);
   const auto have = nnef::to_doubles(got);
   if (!want || !have) {
-    diagnostics.file_error("run/expect-dtype", path, std::nullopt,
-                           fmt::format("items of type {} cannot be compared", nnef::to_string(expected->type)));
+    diagnostics.file_error(
+        "run/expect-dtype", path, std::nullopt,
+        fmt::format("items of type {} cannot be compared", nnef::to_string(expected->type)));
     return false;
   }
   size_t wrong = 0;
@@ -75,42 +78,49 @@ bool matches(const std::string& name, const Tensor& tensor, const std::string& p
     fmt::print("{}: as expected (largest difference {:.3g})\n", name, largest);
     return true;
   }
-  diagnostics.file_error(
-      "run/expect", path, std::nullopt,
-      fmt::format("output '{}': {} of {} items differ beyond rtol {:g}, atol {:g}; worst at item {}: {} instead of {}",
-                  name, wrong, want->size(), options.rtol, options.atol, worst, (*have)[worst], (*want)[worst]));
+  diagnostics.file_error("run/expect", path, std::nullopt,
+                         fmt::format("output '{}': {} of {} items differ beyond rtol {:g}, atol "
+                                     "{:g}; worst at item {}: {} instead of {}",
+                                     name, wrong, want->size(), options.rtol, options.atol, worst,
+                                     (*have)[worst], (*want)[worst]));
   return false;
 }
 
-bool write_outputs(const Session& session, const std::vector<Tensor>& outputs, const std::string& folder,
-                   nnef::Diagnostics& diagnostics) {
+bool write_outputs(const Session& session, const std::vector<Tensor>& outputs,
+                   const std::string& folder, nnef::Diagnostics& diagnostics) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    diagnostics.file_error("nnefc/write", folder, std::nullopt, "the folder cannot be made: " + error.message());
+    diagnostics.file_error("nnefc/write", folder, std::nullopt,
+                           "the folder cannot be made: " + error.message());
     return false;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string path = (std::filesystem::path(folder) / (session.outputs()[i].name + ".npy")).string();
+    const std::string path =
+        (std::filesystem::path(folder) / (session.outputs()[i].name + ".npy")).string();
     if (!write_npy(path, tensor_data(outputs[i]), diagnostics)) return false;
   }
   return true;
 }
 
 bool run_once(const RunOptions& options, nnef::Diagnostics& diagnostics) {
-  const auto session = open_session(options.model, options.target, options.threads, options.options, diagnostics);
+  const auto session =
+      open_session(options.model, options.target, options.threads, options.options, diagnostics);
   if (!session) return false;
   const auto inputs = gather_inputs(*session, options.inputs, false, diagnostics);
   if (!inputs) return false;
   const auto outputs = session->run(*inputs, diagnostics);
   if (diagnostics.has_errors()) return false;
-  bool good = options.output.empty() || write_outputs(*session, outputs, options.output, diagnostics);
+  bool good =
+      options.output.empty() || write_outputs(*session, outputs, options.output, diagnostics);
   for (const std::string& text : options.expects) {
     const auto expect = split_assignment(text, "--expect", diagnostics);
     const TensorSpec* spec =
         expect ? find(session->outputs(), expect->first, "output", diagnostics) : nullptr;
     good = spec != nullptr &&
-           matches(spec->name, outputs[spec - session->outputs().data()], expect->second, options, diagnostics) && good;
+           matches(spec->name, outputs[spec - session->outputs().data()], expect->second, options,
+                   diagnostics) &&
+           good;
   }
   if (options.output.empty() && options.expects.empty()) {
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -128,7 +138,8 @@ double median(std::vector<double> values) {
 
 bool time_runs(const BenchOptions& options, nnef::Diagnostics& diagnostics) {
   using Clock = std::chrono::steady_clock;
-  const auto session = open_session(options.model, options.target, options.threads, options.options, diagnostics);
+  const auto session =
+      open_session(options.model, options.target, options.threads, options.options, diagnostics);
   if (!session) return false;
   const auto inputs = gather_inputs(*session, options.inputs, true, diagnostics);
   if (!inputs) return false;
@@ -146,21 +157,22 @@ bool time_runs(const BenchOptions& options, nnef::Diagnostics& diagnostics) {
   }
   const auto [fastest, slowest] = std::ranges::minmax(times);
   if (options.json) {
-    const nlohmann::ordered_json json{{"model", options.model},    {"threads", options.threads},
+    const nlohmann::ordered_json json{{"model", options.model},     {"threads", options.threads},
                                       {"median_ms", median(times)}, {"min_ms", fastest},
                                       {"max_ms", slowest},          {"times_ms", times}};
     fmt::print("{}\n", json.dump());
   } else {
-    fmt::print("{} runs: median {:.3f} ms, fastest {:.3f} ms, slowest {:.3f} ms\n", times.size(), median(times),
-               fastest, slowest);
+    fmt::print("{} runs: median {:.3f} ms, fastest {:.3f} ms, slowest {:.3f} ms\n", times.size(),
+               median(times), fastest, slowest);
   }
   return true;
 }
 
 }  // namespace
 
-std::optional<std::vector<Tensor>> gather_inputs(const Session& session, const std::vector<std::string>& files,
-                                                 bool fill, nnef::Diagnostics& diagnostics) {
+std::optional<std::vector<Tensor>> gather_inputs(const Session& session,
+                                                 const std::vector<std::string>& files, bool fill,
+                                                 nnef::Diagnostics& diagnostics) {
   const auto& specs = session.inputs();
   std::vector<std::optional<Tensor>> given(specs.size());
   for (const std::string& text : files) {
@@ -176,7 +188,8 @@ std::optional<std::vector<Tensor>> gather_inputs(const Session& session, const s
   for (size_t i = 0; i < specs.size(); ++i) {
     if (!given[i] && !fill) {
       diagnostics
-          .file_error("run/input-missing", "", std::nullopt, fmt::format("input '{}' is not given", specs[i].name))
+          .file_error("run/input-missing", "", std::nullopt,
+                      fmt::format("input '{}' is not given", specs[i].name))
           .help(fmt::format("add --input {}=FILE.npy", specs[i].name));
       continue;
     }
@@ -191,7 +204,8 @@ int compile(const CompileOptions& options) {
   const auto compiled = compile_model(options.model, options.target, options.options, diagnostics);
   const bool done = compiled && nnef_tvm::write_artefact(*compiled, options.output, diagnostics);
   report(diagnostics);
-  if (done) fmt::print("{}: {} bytes\n", options.output, std::filesystem::file_size(options.output));
+  if (done)
+    fmt::print("{}: {} bytes\n", options.output, std::filesystem::file_size(options.output));
   return done ? kDone : kFault;
 }
 

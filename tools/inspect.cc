@@ -1,12 +1,14 @@
 // check, info, import, convert, ops, devices: everything that does not run a model.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "commands.h"
 #include "nnef/operations.h"
@@ -47,7 +49,8 @@ Summary summarise(const nnef::Graph& graph) {
 }
 
 std::string describe(const nnef::Tensor& tensor) {
-  return fmt::format("{}: {} {}", tensor.name, nnef::to_string(tensor.dtype), nnef::to_string(*tensor.shape));
+  return fmt::format("{}: {} {}", tensor.name, nnef::to_string(tensor.dtype),
+                     nnef::to_string(*tensor.shape));
 }
 
 ordered_json tensor_json(const nnef::Tensor& tensor) {
@@ -68,19 +71,26 @@ std::string with_unit(double value) {
 
 void print_text(const nnef::Graph& graph, const Summary& summary) {
   fmt::print("graph {}\n", graph.name);
-  for (const nnef::TensorRef input : graph.inputs) fmt::print("input  {}\n", describe(graph[input]));
-  for (const nnef::TensorRef output : graph.outputs) fmt::print("output {}\n", describe(graph[output]));
-  fmt::print("parameters {} in {} variables\n", with_unit(static_cast<double>(summary.parameters)), summary.variables);
-  fmt::print("multiply-accumulates {}\n",
-             summary.macs.valid() ? with_unit(static_cast<double>(summary.macs.value())) : "beyond 64 bits");
+  for (const nnef::TensorRef input : graph.inputs)
+    fmt::print("input  {}\n", describe(graph[input]));
+  for (const nnef::TensorRef output : graph.outputs)
+    fmt::print("output {}\n", describe(graph[output]));
+  fmt::print("parameters {} in {} variables\n", with_unit(static_cast<double>(summary.parameters)),
+             summary.variables);
+  fmt::print("multiply-accumulates {}\n", summary.macs.valid()
+                                              ? with_unit(static_cast<double>(summary.macs.value()))
+                                              : "beyond 64 bits");
   fmt::print("operations {}\n", summary.operations);
   for (const auto& [name, count] : summary.operators) fmt::print("  {:5} {}\n", count, name);
 }
 
 void print_json(const nnef::Graph& graph, const Summary& summary) {
-  ordered_json json{{"graph", graph.name}, {"inputs", ordered_json::array()}, {"outputs", ordered_json::array()}};
-  for (const nnef::TensorRef input : graph.inputs) json["inputs"].push_back(tensor_json(graph[input]));
-  for (const nnef::TensorRef output : graph.outputs) json["outputs"].push_back(tensor_json(graph[output]));
+  ordered_json json{
+      {"graph", graph.name}, {"inputs", ordered_json::array()}, {"outputs", ordered_json::array()}};
+  for (const nnef::TensorRef input : graph.inputs)
+    json["inputs"].push_back(tensor_json(graph[input]));
+  for (const nnef::TensorRef output : graph.outputs)
+    json["outputs"].push_back(tensor_json(graph[output]));
   json["parameters"] = summary.parameters;
   json["variables"] = summary.variables;
   json["macs"] = summary.macs.valid() ? ordered_json(summary.macs.value()) : ordered_json(nullptr);
@@ -129,8 +139,8 @@ int check(const CheckOptions& options) {
     good = good && graph.has_value();
     if (!graph) continue;
     const Summary summary = summarise(*graph);
-    fmt::print("{}: ok: {} operations, {} tensors, {} variables\n", model, summary.operations, graph->tensors.size(),
-               summary.variables);
+    fmt::print("{}: ok: {} operations, {} tensors, {} variables\n", model, summary.operations,
+               graph->tensors.size(), summary.variables);
   }
   return good ? kDone : kFault;
 }
@@ -157,9 +167,11 @@ int import(const ImportOptions& options) {
     const Progress progress("importing " + options.model);
     const auto graph = load(options.model, model, diagnostics);
     if (graph && nnef_tvm::load_compiler(diagnostics)) {
-      const auto imported = nnef_tvm::import_graph(*graph, {.keep_params = options.keep_params}, diagnostics);
+      const auto imported =
+          nnef_tvm::import_graph(*graph, {.keep_params = options.keep_params}, diagnostics);
       if (imported) {
-        text = options.format == "json" ? nnef_tvm::to_json(imported->module) : nnef_tvm::script(imported->module);
+        text = options.format == "json" ? nnef_tvm::to_json(imported->module)
+                                        : nnef_tvm::script(imported->module);
         if (!text->ends_with('\n')) *text += '\n';
       }
     }
@@ -173,20 +185,44 @@ int convert(const ConvertOptions& options) {
   return finish(diagnostics, graph && nnef::save_model(*graph, options.output, diagnostics));
 }
 
+namespace {
+
+/// How each operation of the standard is lowered: by a row of the tables, through its body where
+/// everything in the body is lowered, or not at all.
+std::map<std::string, std::string> lowering_kinds(
+    const std::vector<nnef::OperationInfo>& operations) {
+  std::map<std::string, std::string> kinds;
+  for (const auto& row : nnef_tvm::lowerings()) kinds[std::string(row.operation)] = row.kind;
+  // A body may use compounds, and itself: what cannot be lowered is found until nothing changes.
+  std::set<std::string> absent;
+  for (bool changed = true; std::exchange(changed, false);) {
+    for (const nnef::OperationInfo& operation : operations) {
+      if (kinds.contains(operation.name) || absent.contains(operation.name)) continue;
+      const bool lacks = std::ranges::any_of(
+          operation.uses, [&](const std::string& name) { return absent.contains(name); });
+      changed = !operation.compound || lacks ? absent.insert(operation.name).second : changed;
+    }
+  }
+  for (const nnef::OperationInfo& operation : operations) {
+    kinds.try_emplace(operation.name, absent.contains(operation.name) ? "none" : "expanded");
+  }
+  return kinds;
+}
+
+}  // namespace
+
 int operations(bool json) {
-  std::map<std::string_view, std::string_view> lowerings;
-  for (const auto& row : nnef_tvm::lowerings()) lowerings[row.operation] = row.kind;
+  const auto standard = nnef::standard_operations();
+  const auto lowerings = lowering_kinds(standard);
   auto rows = ordered_json::array();
-  for (const nnef::OperationInfo& operation : nnef::standard_operations()) {
-    const auto found = lowerings.find(operation.name);
-    const std::string lowering = found != lowerings.end() ? std::string(found->second)
-                                 : operation.compound     ? "expanded"
-                                                          : "none";
-    rows.push_back({{"operation", operation.name},
-                    {"kind", operation.compound ? "compound" : "primitive"},
-                    {"shape_rule", operation.shape_rule},
-                    {"lowering", lowering},
-                    {"targets", lowering == "none" ? ordered_json::array() : ordered_json::array({"llvm"})}});
+  for (const nnef::OperationInfo& operation : standard) {
+    const std::string& lowering = lowerings.at(operation.name);
+    rows.push_back(
+        {{"operation", operation.name},
+         {"kind", operation.compound ? "compound" : "primitive"},
+         {"shape_rule", operation.shape_rule},
+         {"lowering", lowering},
+         {"targets", lowering == "none" ? ordered_json::array() : ordered_json::array({"llvm"})}});
   }
   if (json) {
     fmt::print("{}\n", rows.dump());
@@ -194,9 +230,9 @@ int operations(bool json) {
   }
   fmt::print("{:30} {:10} {:6} {:9} {}\n", "operation", "kind", "shapes", "lowering", "targets");
   for (const auto& row : rows) {
-    fmt::print("{:30} {:10} {:6} {:9} {}\n", row["operation"].get<std::string>(), row["kind"].get<std::string>(),
-               row["shape_rule"].get<bool>() ? "yes" : "no", row["lowering"].get<std::string>(),
-               row["targets"].empty() ? "-" : "llvm");
+    fmt::print("{:30} {:10} {:6} {:9} {}\n", row["operation"].get<std::string>(),
+               row["kind"].get<std::string>(), row["shape_rule"].get<bool>() ? "yes" : "no",
+               row["lowering"].get<std::string>(), row["targets"].empty() ? "-" : "llvm");
   }
   return kDone;
 }
@@ -204,7 +240,8 @@ int operations(bool json) {
 int devices() {
   nnef::Diagnostics diagnostics;
   if (!nnef_tvm::load_compiler(diagnostics)) return finish(diagnostics, false);
-  fmt::print("llvm    usable: {}, {} threads\n", nnef_tvm::host_cpu_name(), std::thread::hardware_concurrency());
+  fmt::print("llvm    usable: {}, {} threads\n", nnef_tvm::host_cpu_name(),
+             std::thread::hardware_concurrency());
   constexpr std::pair<const char*, const char*> kAbsent[] = {
       {"opencl", "needs the OpenCL runtime plug-in, which this version does not have"},
       {"vulkan", "needs the Vulkan runtime plug-in, which this version does not have"},

@@ -41,30 +41,36 @@ void report(const nnef::Diagnostics& diagnostics) {
   fmt::print(stderr, "{}", nnef::format(diagnostics, isatty(STDERR_FILENO) != 0));
 }
 
-std::optional<std::pair<std::string, std::string>> split_assignment(const std::string& text, const char* option,
-                                                                    nnef::Diagnostics& diagnostics) {
+std::optional<std::pair<std::string, std::string>> split_assignment(
+    const std::string& text, const char* option, nnef::Diagnostics& diagnostics) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    diagnostics.file_error("nnefc/argument", "", std::nullopt, fmt::format("{} '{}' has no NAME=", option, text))
+    diagnostics
+        .file_error("nnefc/argument", "", std::nullopt,
+                    fmt::format("{} '{}' has no NAME=", option, text))
         .help(fmt::format("write {} NAME=VALUE; 'nnefc info MODEL' lists the names", option));
     return std::nullopt;
   }
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
-std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& options, nnef::Diagnostics& diagnostics) {
+std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& options,
+                                nnef::Diagnostics& diagnostics) {
   nnef::LoadOptions load_options;
   load_options.read_data = options.read_data;
-  if (options.compounds == Compounds::expand) load_options.keep_compound = [](std::string_view) { return false; };
-  if (options.compounds == Compounds::as_lowered) load_options.keep_compound = nnef_tvm::has_lowering;
+  if (options.compounds == Compounds::expand)
+    load_options.keep_compound = [](std::string_view) { return false; };
+  if (options.compounds == Compounds::as_lowered)
+    load_options.keep_compound = nnef_tvm::has_lowering;
   for (const std::string& text : options.shapes) {
     const auto assignment = split_assignment(text, "--shape", diagnostics);
     if (!assignment) return std::nullopt;
     const auto shape = parse_shape(assignment->second);
     if (!shape) {
       diagnostics
-          .file_error("nnefc/argument", "", std::nullopt,
-                      fmt::format("--shape '{}': '{}' is no list of extents", text, assignment->second))
+          .file_error(
+              "nnefc/argument", "", std::nullopt,
+              fmt::format("--shape '{}': '{}' is no list of extents", text, assignment->second))
           .help("write --shape NAME=1,3,224,224");
       return std::nullopt;
     }
@@ -74,7 +80,8 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
 }
 
 std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const std::string& target,
-                                                const ModelOptions& options, nnef::Diagnostics& diagnostics) {
+                                                const ModelOptions& options,
+                                                nnef::Diagnostics& diagnostics) {
   const Progress progress("compiling " + model);
   ModelOptions as_lowered = options;
   as_lowered.compounds = Compounds::as_lowered;
@@ -82,15 +89,20 @@ std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const 
   if (!graph || !nnef_tvm::load_compiler(diagnostics)) return std::nullopt;
   auto imported = nnef_tvm::import_graph(*graph, {.keep_params = true}, diagnostics);
   if (!imported) return std::nullopt;
-  return nnef_tvm::compile(std::move(imported->module), std::move(imported->params), specs(imported->inputs),
-                           specs(imported->outputs), {.target = target}, diagnostics);
+  return nnef_tvm::compile(std::move(imported->module), std::move(imported->params),
+                           specs(imported->inputs), specs(imported->outputs), {.target = target},
+                           diagnostics);
 }
 
-std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model, const std::string& target, int threads,
-                                                    const ModelOptions& options, nnef::Diagnostics& diagnostics) {
+std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
+                                                    const std::string& target, int threads,
+                                                    const ModelOptions& options,
+                                                    nnef::Diagnostics& diagnostics) {
   if (nnef_runtime::is_artefact(model)) {
     if (!options.shapes.empty()) {
-      diagnostics.file_error("nnefc/argument", model, std::nullopt, "--shape has no effect on a compiled artefact")
+      diagnostics
+          .file_error("nnefc/argument", model, std::nullopt,
+                      "--shape has no effect on a compiled artefact")
           .help("give --shape to 'nnefc compile'");
       return nullptr;
     }
@@ -98,9 +110,9 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model, co
   }
   auto compiled = compile_model(model, target, options, diagnostics);
   if (!compiled) return nullptr;
-  return nnef_runtime::Session::create(std::move(compiled->executable), std::move(compiled->parameters),
-                                       std::move(compiled->inputs), std::move(compiled->outputs), {.threads = threads},
-                                       diagnostics);
+  return nnef_runtime::Session::create(
+      std::move(compiled->executable), std::move(compiled->parameters), std::move(compiled->inputs),
+      std::move(compiled->outputs), {.threads = threads}, diagnostics);
 }
 
 }  // namespace nnefc

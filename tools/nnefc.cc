@@ -17,7 +17,9 @@ constexpr const char* kRunnableHelp =
     "a model (folder, graph.nnef, .tar, .tgz; compiled first) or an artefact of 'nnefc compile'";
 
 void add_shape(CLI::App& command, nnefc::ModelOptions& options) {
-  command.add_option("--shape", options.shapes, "Replace the shape of an input; the rank stays: x=1,3,224,224")
+  command
+      .add_option("--shape", options.shapes,
+                  "Replace the shape of an input; the rank stays: x=1,3,224,224")
       ->type_name("NAME=EXTENTS")
       ->allow_extra_args(false);
 }
@@ -39,19 +41,22 @@ void add_compounds(CLI::App& command, nnefc::ModelOptions& options) {
       "--expand-all", [&options] { options.compounds = Compounds::expand; },
       "Replace every compound operation by its body");
   command
-      .add_flag_callback("--keep-compounds", [&options] { options.compounds = Compounds::keep; },
-                         "Keep the standard's compound operations whole (the default)")
+      .add_flag_callback(
+          "--keep-compounds", [&options] { options.compounds = Compounds::keep; },
+          "Keep the standard's compound operations whole (the default)")
       ->excludes(expand);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("NNEF compiler on Apache TVM: checks, imports, compiles and runs NNEF models.", "nnefc");
+  CLI::App app("NNEF compiler on Apache TVM: checks, imports, compiles and runs NNEF models.",
+               "nnefc");
   app.set_version_flag("--version", "nnefc " NNEFC_VERSION " (TVM 0.27.0.post1)");
   app.require_subcommand(1);
   app.footer(
-      "Exit status: 0 done; 1 the model or the data is at fault (see stderr); 2 the command line is at fault.\n"
+      "Exit status: 0 done; 1 the model or the data is at fault (see stderr); 2 the command line "
+      "is at fault.\n"
       "First steps:\n"
       "  nnefc check model/                                  is it a valid model?\n"
       "  nnefc compile model/ -o model.so                    make one file with code and weights\n"
@@ -59,16 +64,21 @@ int main(int argc, char** argv) {
   std::function<int()> action;
 
   nnefc::CheckOptions check;
-  auto* command = app.add_subcommand("check", "Parse, resolve and infer; print what is wrong, or 'ok' with counts");
+  auto* command = app.add_subcommand(
+      "check", "Parse, resolve and infer; print what is wrong, or 'ok' with counts");
   command->add_option("MODEL", check.models, kModelHelp)->required();
   add_shape(*command, check.model);
   command->callback([&] { action = [&] { return nnefc::check(check); }; });
 
   nnefc::InfoOptions info;
-  command = app.add_subcommand("info", "Print inputs, outputs, operators, parameters and multiply-accumulates");
-  command->add_option("MODEL", info.model, "a model, or an artefact of 'nnefc compile'")->required();
+  command = app.add_subcommand(
+      "info", "Print inputs, outputs, operators, parameters and multiply-accumulates");
+  command->add_option("MODEL", info.model, "a model, or an artefact of 'nnefc compile'")
+      ->required();
   auto* json = command->add_flag("--json", info.json, "Print one JSON object");
-  command->add_flag("--graph", info.graph, "Print the flat graph, with types and shapes as comments")->excludes(json);
+  command
+      ->add_flag("--graph", info.graph, "Print the flat graph, with types and shapes as comments")
+      ->excludes(json);
   add_compounds(*command, info.options);
   add_shape(*command, info.options);
   command->callback([&] { action = [&] { return nnefc::info(info); }; });
@@ -76,29 +86,36 @@ int main(int argc, char** argv) {
   nnefc::ImportOptions import;
   command = app.add_subcommand("import", "Print or write the Relax module of a model");
   command->add_option("MODEL", import.model, kModelHelp)->required();
-  command->add_option("-o,--output", import.output, "Where to write it (default: stdout)")->type_name("FILE");
+  command->add_option("-o,--output", import.output, "Where to write it (default: stdout)")
+      ->type_name("FILE");
   command->add_option("--format", import.format, "TVMScript, or JSON for tvm.ir.load_json")
       ->check(CLI::IsMember({"script", "json"}))
       ->capture_default_str();
-  command->add_flag("--keep-params", import.keep_params, "Weights as parameters of main instead of constants");
+  command->add_flag("--keep-params", import.keep_params,
+                    "Weights as parameters of main instead of constants");
   add_shape(*command, import.options);
   command->callback([&] { action = [&] { return nnefc::import(import); }; });
 
   nnefc::CompileOptions compile;
-  command = app.add_subcommand("compile", "Compile a model to an artefact: one file with code, weights and metadata");
+  command = app.add_subcommand(
+      "compile", "Compile a model to an artefact: one file with code, weights and metadata");
   command->add_option("MODEL", compile.model, kModelHelp)->required();
-  command->add_option("-o,--output", compile.output, "The artefact to write")->required()->type_name("FILE");
+  command->add_option("-o,--output", compile.output, "The artefact to write")
+      ->required()
+      ->type_name("FILE");
   add_target(*command, compile.target);
   add_shape(*command, compile.options);
   command->callback([&] { action = [&] { return nnefc::compile(compile); }; });
 
   nnefc::RunOptions run;
-  command = app.add_subcommand("run", "Run a model once; write its outputs, or compare them with expected ones");
+  command = app.add_subcommand(
+      "run", "Run a model once; write its outputs, or compare them with expected ones");
   command->add_option("MODEL", run.model, kRunnableHelp)->required();
   command->add_option("--input", run.inputs, "The .npy or .dat file of an input")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
-  command->add_option("--output", run.output, "Folder for NAME.npy of each output")->type_name("DIR");
+  command->add_option("--output", run.output, "Folder for NAME.npy of each output")
+      ->type_name("DIR");
   command->add_option("--expect", run.expects, "The .npy or .dat file that an output must equal")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
@@ -112,7 +129,9 @@ int main(int argc, char** argv) {
   nnefc::BenchOptions bench;
   command = app.add_subcommand("bench", "Time inferences after a warm-up");
   command->add_option("MODEL", bench.model, kRunnableHelp)->required();
-  command->add_option("--input", bench.inputs, "The .npy or .dat file of an input (default: random, seeded)")
+  command
+      ->add_option("--input", bench.inputs,
+                   "The .npy or .dat file of an input (default: random, seeded)")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   add_target(*command, bench.target);
@@ -125,7 +144,9 @@ int main(int argc, char** argv) {
   command->callback([&] { action = [&] { return nnefc::bench(bench); }; });
 
   nnefc::ConvertOptions convert;
-  command = app.add_subcommand("convert", "Write a model as a folder or an archive (.tar, .tgz by suffix), flat and canonical");
+  command = app.add_subcommand(
+      "convert",
+      "Write a model as a folder or an archive (.tar, .tgz by suffix), flat and canonical");
   command->add_option("IN", convert.input, kModelHelp)->required();
   command->add_option("OUT", convert.output, "the folder or archive to write")->required();
   add_compounds(*command, convert.options);
@@ -133,11 +154,13 @@ int main(int argc, char** argv) {
   command->callback([&] { action = [&] { return nnefc::convert(convert); }; });
 
   bool operations_json = false;
-  command = app.add_subcommand("ops", "Print the operations of the standard and what supports each");
+  command =
+      app.add_subcommand("ops", "Print the operations of the standard and what supports each");
   command->add_flag("--json", operations_json, "Print one JSON array");
   command->callback([&] { action = [&] { return nnefc::operations(operations_json); }; });
 
-  command = app.add_subcommand("devices", "Print the targets usable on this machine, and why others are not");
+  command = app.add_subcommand("devices",
+                               "Print the targets usable on this machine, and why others are not");
   command->callback([&] { action = [&] { return nnefc::devices(); }; });
 
   try {
@@ -150,7 +173,9 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     nnef::Diagnostics diagnostics;
     diagnostics.file_error("nnefc/internal", "", std::nullopt, error.what())
-        .help("this is a fault of nnefc, not of the model: please report it with the model's graph.nnef");
+        .help(
+            "this is a fault of nnefc, not of the model: please report it with the model's "
+            "graph.nnef");
     nnefc::report(diagnostics);
     return nnefc::kFault;
   }

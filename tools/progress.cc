@@ -30,7 +30,8 @@ void Progress::show() {
   std::unique_lock lock(mutex_);
   bool shown = false;
   // Nothing for the first second: short work leaves no trace.
-  while (!done_changed_.wait_for(lock, milliseconds(shown ? 100 : 1000), [this] { return done_; })) {
+  while (
+      !done_changed_.wait_for(lock, milliseconds(shown ? 100 : 1000), [this] { return done_; })) {
     const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - start;
     fmt::print(stderr, "\r{} ... {:.1f} s", task_, gone.count());
     std::fflush(stderr);

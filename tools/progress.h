@@ -1,4 +1,5 @@
-// One line on a terminal's stderr for work that takes more than a second: what is going on, and for how long.
+// One line on a terminal's stderr for work that takes more than a second: what is going on, and for
+// how long.
 #pragma once
 
 #include <condition_variable>
@@ -8,7 +9,8 @@
 
 namespace nnefc {
 
-/// Shows `task` and the seconds gone while it is alive; erases the line at the end. Silent when stderr is no terminal.
+/// Shows `task` and the seconds gone while it is alive; erases the line at the end. Silent when
+/// stderr is no terminal.
 class Progress {
  public:
   explicit Progress(std::string task);

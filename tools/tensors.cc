@@ -24,7 +24,8 @@ constexpr std::array<std::pair<ItemCode, uint8_t>, 4> kCodes{{
 std::optional<DLDataType> dl_type(const nnef::ItemType& type) {
   const bool whole = type.bits == 8 || type.bits == 16 || type.bits == 32 || type.bits == 64;
   for (const auto& [code, dl_code] : kCodes) {
-    if (code == type.code && type.vendor == 0 && whole) return DLDataType{dl_code, static_cast<uint8_t>(type.bits), 1};
+    if (code == type.code && type.vendor == 0 && whole)
+      return DLDataType{dl_code, static_cast<uint8_t>(type.bits), 1};
   }
   return std::nullopt;
 }
@@ -36,7 +37,9 @@ nnef::ItemType item_type(DLDataType type) {
   return {ItemCode::uint_, 0xffff, type.bits};
 }
 
-size_t byte_count(const tvm::ffi::Tensor& tensor) { return tvm::ffi::GetDataSize(*tensor.GetDLTensorPtr()); }
+size_t byte_count(const tvm::ffi::Tensor& tensor) {
+  return tvm::ffi::GetDataSize(*tensor.GetDLTensorPtr());
+}
 
 std::byte* bytes(const tvm::ffi::Tensor& tensor) {
   return static_cast<std::byte*>(tensor.data_ptr());
@@ -55,8 +58,9 @@ std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data, const st
   const auto type = dl_type(data.type);
   if (!type) {
     diagnostics
-        .file_error("run/input-dtype", path, std::nullopt,
-                    fmt::format("items of type {} cannot be given to a model", nnef::to_string(data.type)))
+        .file_error(
+            "run/input-dtype", path, std::nullopt,
+            fmt::format("items of type {} cannot be given to a model", nnef::to_string(data.type)))
         .help("write the file with whole 8, 16, 32 or 64-bit items");
     return std::nullopt;
   }
@@ -101,7 +105,8 @@ std::string summary(const tvm::ffi::Tensor& tensor) {
   const auto items = nnef::to_doubles(data);
   if (!items || items->empty()) return text;
   const auto [least, greatest] = std::ranges::minmax(*items);
-  const double mean = std::accumulate(items->begin(), items->end(), 0.0) / static_cast<double>(items->size());
+  const double mean =
+      std::accumulate(items->begin(), items->end(), 0.0) / static_cast<double>(items->size());
   return text + fmt::format(", min {:.6g}, max {:.6g}, mean {:.6g}", least, greatest, mean);
 }
 

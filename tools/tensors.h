@@ -9,7 +9,8 @@
 
 namespace nnefc {
 
-/// A CPU tensor with the items of `data`; reports "run/input-dtype" for items that no tensor can hold.
+/// A CPU tensor with the items of `data`; reports "run/input-dtype" for items that no tensor can
+/// hold.
 std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data, const std::string& path,
                                           nnef::Diagnostics& diagnostics);
 /// A view of a contiguous CPU tensor, which it keeps alive.

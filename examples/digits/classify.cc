@@ -1,9 +1,11 @@
-// Classifies images with a compiled model. No Python and no compiler in this process: libtvm_runtime and libtvm_ffi.
+// Classifies images with a compiled model. No Python and no compiler in this process:
+// libtvm_runtime and libtvm_ffi.
 //
 // usage: classify ARTEFACT IMAGES.npy LABELS.npy
 //
-// IMAGES is float32 [N,1,8,8] with values in 0..1, LABELS integer [N]. The model takes one image and gives one score
-// for each class. Prints the accuracy and, as the last line, the median time per image in milliseconds.
+// IMAGES is float32 [N,1,8,8] with values in 0..1, LABELS integer [N]. The model takes one image
+// and gives one score for each class. Prints the accuracy and, as the last line, the median time
+// per image in milliseconds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +23,8 @@ struct Outcome {
   std::vector<double> times_ms;
 };
 
-/// Runs the session on each image of `images`, which holds one input of the session after the other.
+/// Runs the session on each image of `images`, which holds one input of the session after the
+/// other.
 Outcome classify(nnef_runtime::Session& session, const nnef::TensorData& images,
                  const std::vector<double>& labels, nnef::Diagnostics& diagnostics) {
   using Clock = std::chrono::steady_clock;
@@ -44,7 +47,8 @@ Outcome classify(nnef_runtime::Session& session, const nnef::TensorData& images,
   return outcome;
 }
 
-int run(const char* artefact, const char* images_path, const char* labels_path, nnef::Diagnostics& diagnostics) {
+int run(const char* artefact, const char* images_path, const char* labels_path,
+        nnef::Diagnostics& diagnostics) {
   const auto session = nnef_runtime::Session::open(artefact, {}, diagnostics);
   const auto images = nnefc::read_npy(images_path, diagnostics);
   const auto label_data = nnefc::read_npy(labels_path, diagnostics);
@@ -55,14 +59,16 @@ int run(const char* artefact, const char* images_path, const char* labels_path, 
   for (const int64_t extent : session->inputs().front().shape) image_items *= extent;
   if (!labels || labels->empty() || images->type != float32 ||
       images->bytes.size() != labels->size() * static_cast<size_t>(image_items) * sizeof(float)) {
-    diagnostics.file_error("digits/images", images_path, std::nullopt,
-                           fmt::format("expected one float32 image of {} items for each label", image_items));
+    diagnostics.file_error(
+        "digits/images", images_path, std::nullopt,
+        fmt::format("expected one float32 image of {} items for each label", image_items));
     return 1;
   }
   Outcome outcome = classify(*session, *images, *labels, diagnostics);
   if (diagnostics.has_errors()) return 1;
   std::ranges::sort(outcome.times_ms);
-  fmt::print("{} of {} held-out digits are right: accuracy {:.2f} %\n", outcome.right, labels->size(),
+  fmt::print("{} of {} held-out digits are right: accuracy {:.2f} %\n", outcome.right,
+             labels->size(),
              100.0 * static_cast<double>(outcome.right) / static_cast<double>(labels->size()));
   fmt::print("{:.4f} ms per image (median)\n", outcome.times_ms[outcome.times_ms.size() / 2]);
   return 0;

@@ -1,4 +1,5 @@
-// Diagnostics: every message of the project is a value with a position; only format() turns it into text.
+// Diagnostics: every message of the project is a value with a position; only format() turns it into
+// text.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +60,8 @@ struct Diagnostic {
   std::string id;       ///< stable, e.g. "conv/stride-rank"
   std::string message;  ///< what is wrong, with both values
   Location where;       ///< position in a text, or nowhere
-  std::string path;     ///< the file at fault when `where` is nowhere (a .dat file, an artefact); may be empty
+  std::string
+      path;  ///< the file at fault when `where` is nowhere (a .dat file, an artefact); may be empty
   std::optional<uint64_t> offset;  ///< byte offset within `path`
   std::vector<Note> notes;
   std::string hint;  ///< how to mend it; may be empty
@@ -76,7 +78,8 @@ class Diagnostics {
   Diagnostic& error(std::string id, Location where, std::string message);
   Diagnostic& warning(std::string id, Location where, std::string message);
   /// For binary files and paths; `offset` is in bytes.
-  Diagnostic& file_error(std::string id, std::string path, std::optional<uint64_t> offset, std::string message);
+  Diagnostic& file_error(std::string id, std::string path, std::optional<uint64_t> offset,
+                         std::string message);
 
   bool has_errors() const { return errors_ != 0; }
   size_t error_count() const { return errors_; }
@@ -88,7 +91,8 @@ class Diagnostics {
   size_t errors_ = 0;
 };
 
-/// "file:line:col: error: [id] message", the source line, carets, notes and the hint; ends with a newline.
+/// "file:line:col: error: [id] message", the source line, carets, notes and the hint; ends with a
+/// newline.
 std::string format(const Diagnostic& diagnostic, bool color = false);
 std::string format(const Diagnostics& diagnostics, bool color = false);
 

@@ -1,4 +1,5 @@
-// The flat graph: operations in topological order over tensors, each with its type, shape and position in the text.
+// The flat graph: operations in topological order over tensors, each with its type, shape and
+// position in the text.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,10 @@ struct Tuple {
   std::vector<Value> items;
 };
 
-/// What an argument or a result can be: a literal, a tensor, or an array or tuple of them. monostate = absent.
-struct Value : std::variant<std::monostate, bool, int64_t, double, std::string, TensorRef, Array, Tuple> {
+/// What an argument or a result can be: a literal, a tensor, or an array or tuple of them.
+/// monostate = absent.
+struct Value
+    : std::variant<std::monostate, bool, int64_t, double, std::string, TensorRef, Array, Tuple> {
   using variant::variant;
 
   template <typename T>
@@ -48,7 +51,7 @@ bool operator==(const Value& a, const Value& b);
 struct Argument {
   std::string name;
   Value value;
-  Location where;        ///< of the written argument; of the whole invocation when it was defaulted
+  Location where;  ///< of the written argument; of the whole invocation when it was defaulted
   bool defaulted = false;  ///< not written: the declaration's default
 };
 
@@ -59,15 +62,16 @@ struct CallSite {
 };
 
 struct Operation {
-  std::string name;                     ///< e.g. "conv"
-  std::optional<DType> type_argument;   ///< of generic operations: external<scalar>
-  std::vector<Argument> inputs;         ///< tensor parameters (literals included), in declared order
-  std::vector<Argument> attributes;     ///< the other parameters, in declared order, defaults filled in
-  std::vector<Argument> outputs;        ///< results, in declared order: TensorRef or Array of TensorRef
-  Location where;                       ///< the invocation
-  std::vector<CallSite> expansion;      ///< empty for an operation written in the graph itself
-  /// Filled by shape inference, read by lowerings and the evaluator: what the rule had to compute anyway
-  /// (explicit padding, full stride, ...). Names in ops/README.
+  std::string name;                    ///< e.g. "conv"
+  std::optional<DType> type_argument;  ///< of generic operations: external<scalar>
+  std::vector<Argument> inputs;        ///< tensor parameters (literals included), in declared order
+  std::vector<Argument>
+      attributes;                   ///< the other parameters, in declared order, defaults filled in
+  std::vector<Argument> outputs;    ///< results, in declared order: TensorRef or Array of TensorRef
+  Location where;                   ///< the invocation
+  std::vector<CallSite> expansion;  ///< empty for an operation written in the graph itself
+  /// Filled by shape inference, read by lowerings and the evaluator: what the rule had to compute
+  /// anyway (explicit padding, full stride, ...). Names in ops/README.
   std::map<std::string, Value, std::less<>> resolved;
 };
 
@@ -81,13 +85,14 @@ struct Quantization {
 struct Tensor {
   std::string name;
   DType dtype = DType::scalar;
-  std::optional<Shape> shape;     ///< known after inference
-  Location where;                 ///< of its assignment
-  TensorDataPtr data;             ///< of variables, when read
+  std::optional<Shape> shape;  ///< known after inference
+  Location where;              ///< of its assignment
+  TensorDataPtr data;          ///< of variables, when read
   std::optional<Quantization> quantization;
 };
 
-/// A fragment without a body that the file declares (a custom operation): kept for the writer and for hosts.
+/// A fragment without a body that the file declares (a custom operation): kept for the writer and
+/// for hosts.
 struct CustomDeclaration {
   std::string name;
   std::string text;  ///< "fragment f(x: tensor<scalar>, a: integer = 1) -> (y: tensor<scalar>);"
@@ -106,8 +111,8 @@ struct Graph {
   Tensor& operator[](TensorRef ref) { return tensors[ref.index]; }
 };
 
-/// Read access to an operation by the names of its declaration; shared by shape rules, lowerings and the evaluator.
-/// Asking for a name that the declaration lacks is a programming error (assert).
+/// Read access to an operation by the names of its declaration; shared by shape rules, lowerings
+/// and the evaluator. Asking for a name that the declaration lacks is a programming error (assert).
 class OpView {
  public:
   OpView(const Graph& graph, const Operation& operation) : graph_(&graph), operation_(&operation) {}

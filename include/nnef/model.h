@@ -1,4 +1,5 @@
-// Models on disk: folders, graph.nnef, .tar and .tgz archives; the whole way from files to a typed, shaped graph.
+// Models on disk: folders, graph.nnef, .tar and .tgz archives; the whole way from files to a typed,
+// shaped graph.
 #pragma once
 
 #include <functional>
@@ -13,8 +14,8 @@
 namespace nnef {
 
 struct LoadOptions {
-  /// Which compound operations of the standard stay whole instead of being replaced by their bodies.
-  /// Default (empty): all of them.
+  /// Which compound operations of the standard stay whole instead of being replaced by their
+  /// bodies. Default (empty): all of them.
   std::function<bool(std::string_view)> keep_compound;
   /// Replaces the shape of an external (graph input), by tensor name; the rank must stay.
   std::map<std::string, Shape, std::less<>> input_shapes;
@@ -22,12 +23,15 @@ struct LoadOptions {
   bool read_data = true;
 };
 
-/// Parses, resolves, expands, infers and reads a model. `path` is a folder, a graph.nnef, a .tar or a .tgz, told apart
-/// by content. Nothing when there were errors; diagnostics hold all that were found.
-std::optional<Graph> load_model(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics);
+/// Parses, resolves, expands, infers and reads a model. `path` is a folder, a graph.nnef, a .tar or
+/// a .tgz, told apart by content. Nothing when there were errors; diagnostics hold all that were
+/// found.
+std::optional<Graph> load_model(const std::string& path, const LoadOptions& options,
+                                Diagnostics& diagnostics);
 
 /// The same for text in memory, without data: `quant` (a graph.quant) may be null.
-std::optional<Graph> load_text(SourcePtr text, SourcePtr quant, const LoadOptions& options, Diagnostics& diagnostics);
+std::optional<Graph> load_text(SourcePtr text, SourcePtr quant, const LoadOptions& options,
+                               Diagnostics& diagnostics);
 
 /// Canonical flat NNEF text of a graph: one operation a line, defaults left out, exact literals.
 /// With `annotate`, every line ends in a comment with the results' types and shapes.
@@ -35,8 +39,9 @@ std::string write_graph(const Graph& graph, bool annotate = false);
 /// The graph.quant of a graph; empty when nothing is quantised.
 std::string write_quantization(const Graph& graph);
 
-/// Writes graph.nnef, graph.quant and one .dat for each variable into the folder `path` (made when missing), or into a
-/// .tar, .tgz archive by the suffix of `path`. Leaves nothing partial behind when it fails.
+/// Writes graph.nnef, graph.quant and one .dat for each variable into the folder `path` (made when
+/// missing), or into a .tar, .tgz archive by the suffix of `path`. Leaves nothing partial behind
+/// when it fails.
 bool save_model(const Graph& graph, const std::string& path, Diagnostics& diagnostics);
 
 /// What is at a path, by content: used to tell models from compiled artefacts.

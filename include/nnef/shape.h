@@ -1,4 +1,5 @@
-// Extents and shapes. Arithmetic is 64-bit and checked: an overflow makes an invalid Dim, which every result keeps.
+// Extents and shapes. Arithmetic is 64-bit and checked: an overflow makes an invalid Dim, which
+// every result keeps.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +8,14 @@
 
 namespace nnef {
 
-/// One extent. All arithmetic on extents goes through this class (never through plain integers), so that a symbolic
-/// extent is a change inside it.
+/// One extent. All arithmetic on extents goes through this class (never through plain integers), so
+/// that a symbolic extent is a change inside it.
 class Dim {
  public:
   Dim() = default;
-  Dim(int64_t value) : value_(value), valid_(true) {}  // NOLINT(google-explicit-constructor): a literal is an extent
+  Dim(int64_t value)
+      : value_(value),
+        valid_(true) {}  // NOLINT(google-explicit-constructor): a literal is an extent
 
   /// False after an overflow or a division by zero.
   bool valid() const { return valid_; }

@@ -1,4 +1,5 @@
-// Tensor data: item types of NNEF binary files, and the files themselves (NNEF 1.0.5 specification, "Tensor File Format").
+// Tensor data: item types of NNEF binary files, and the files themselves (NNEF 1.0.5 specification,
+// "Tensor File Format").
 #pragma once
 
 #include <cstddef>
@@ -25,15 +26,16 @@ enum class ItemCode : uint16_t {
 
 struct ItemType {
   ItemCode code = ItemCode::float_;
-  uint16_t vendor = 0;   ///< 0 = Khronos
-  uint32_t bits = 32;    ///< per item; below 8 items are packed, most significant bit first
+  uint16_t vendor = 0;  ///< 0 = Khronos
+  uint32_t bits = 32;   ///< per item; below 8 items are packed, most significant bit first
   friend bool operator==(const ItemType&, const ItemType&) = default;
 };
 
 /// "float32", "int8", "uint4", "bool1", "quint8", "qint8"
 std::string to_string(const ItemType& type);
 
-/// A tensor's items in row-major order; bytes are owned, or a view of a memory-mapped file kept alive by `owner`.
+/// A tensor's items in row-major order; bytes are owned, or a view of a memory-mapped file kept
+/// alive by `owner`.
 struct TensorData {
   ItemType type;
   Shape shape;
@@ -48,15 +50,18 @@ using TensorDataPtr = std::shared_ptr<const TensorData>;
 /// Bytes needed for `items` items of `type`; nothing when that does not fit in 64 bits.
 std::optional<uint64_t> byte_size(const ItemType& type, uint64_t items);
 
-/// Reads the header and maps the data of a .dat file. `name` is used in diagnostics (ids "dat/...").
+/// Reads the header and maps the data of a .dat file. `name` is used in diagnostics (ids
+/// "dat/...").
 TensorDataPtr read_tensor_file(const std::string& path, Diagnostics& diagnostics);
 /// The same for bytes in memory (a member of an archive), kept alive by `owner`.
-TensorDataPtr read_tensor(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const std::string& name,
-                          Diagnostics& diagnostics);
+TensorDataPtr read_tensor(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                          const std::string& name, Diagnostics& diagnostics);
 /// Writes a .dat file; leaves no partial file behind when it fails.
 bool write_tensor_file(const std::string& path, const TensorData& data, Diagnostics& diagnostics);
-/// The 128-byte header of `data`, for writers of archives; nothing when a size does not fit the format (reported).
-std::optional<std::string> tensor_header(const TensorData& data, const std::string& name, Diagnostics& diagnostics);
+/// The 128-byte header of `data`, for writers of archives; nothing when a size does not fit the
+/// format (reported).
+std::optional<std::string> tensor_header(const TensorData& data, const std::string& name,
+                                         Diagnostics& diagnostics);
 
 /// The items as doubles (codes 0, 1, 4, 5 at any width; integers beyond 2^53 are rounded).
 std::optional<std::vector<double>> to_doubles(const TensorData& data);

@@ -66,7 +66,9 @@ bool link(const std::vector<std::string>& objects, const fs::path& folder,
   diagnostics
       .file_error("artefact/linker", path, std::nullopt,
                   "no C compiler was found to link the machine code: tried cc, gcc, clang")
-      .help("install one (on Debian: apt install gcc libc6-dev), or run the model without an artefact");
+      .help(
+          "install one (on Debian: apt install gcc libc6-dev), or run the model without an "
+          "artefact");
   return false;
 }
 

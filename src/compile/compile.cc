@@ -26,7 +26,7 @@ void report_internal(const std::string& what, nnef::Diagnostics& diagnostics) {
 /// Runs a module made by split_transform() on this machine.
 std::vector<ffi::Tensor> run_transform(const IRModule& scheduled,
                                        const std::vector<ffi::Tensor>& params) {
-  ffi::Module executable = build_executable(scheduled, host_target());
+  ffi::Module executable = build_executable(scheduled, host_target_for_one_run());
   ffi::Module machine = nnef_runtime::start_vm(executable, nnef_runtime::VmAllocator::naive);
   nnef_runtime::configure_threads(0);
   Array<ffi::Tensor> bundle(params.begin(), params.end());
@@ -65,7 +65,7 @@ Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, cons
   if (!params.empty()) {
     IRModule transform = lower_operators(split.transform, kTransformName, diagnostics);
     if (diagnostics.has_errors()) return {};
-    model.params = run_transform(schedule_cpu(transform, host_target()), params);
+    model.params = run_transform(schedule_cpu(transform, host_target_for_one_run()), params);
   }
   HoistedConstants constants = hoist_constants(main, "main");
   model.module = constants.module;

@@ -16,13 +16,14 @@ constexpr const char* kUsable =
     "usable: llvm (this machine's CPU), or TVM's JSON such as {\"kind\": \"llvm\", \"mcpu\": "
     "\"haswell\"}";
 
-/// What LLVM must be told beyond the processor's name: virtual machines hide features, and LLVM's names stand for the
-/// features of the whole family.
+/// What LLVM must be told beyond the processor's name: virtual machines hide features, and LLVM's
+/// names stand for the features of the whole family.
 Array<String> feature_differences(const std::string& cpu) {
   Target named = make_target({{"kind", "llvm"}, {"mcpu", cpu}});
   Array<String> differences;
   for (const auto& [feature, present] : host_cpu_features()) {
-    if (!present && has_feature(named, feature)) differences.push_back(fmt::format("-{}", std::string(feature)));
+    if (!present && has_feature(named, feature))
+      differences.push_back(fmt::format("-{}", std::string(feature)));
   }
   for (std::string_view feature : nnef_runtime::known_cpu_features()) {
     if (nnef_runtime::has_cpu_feature(feature) && !has_feature(named, std::string(feature))) {
@@ -30,6 +31,14 @@ Array<String> feature_differences(const std::string& cpu) {
     }
   }
   return differences;
+}
+
+Map<String, Any> host_description() {
+  std::string cpu = host_cpu_name();
+  return {{"kind", "llvm"},
+          {"mcpu", cpu},
+          {"mattr", feature_differences(cpu)},
+          {"num-cores", nnef_runtime::physical_cores()}};
 }
 
 std::string architecture(const std::string& triple) { return triple.substr(0, triple.find('-')); }
@@ -85,12 +94,12 @@ std::optional<Map<String, Any>> parse_description(const std::string& text,
 
 }  // namespace
 
-Target host_target() {
-  std::string cpu = host_cpu_name();
-  return make_target({{"kind", "llvm"},
-                      {"mcpu", cpu},
-                      {"mattr", feature_differences(cpu)},
-                      {"num-cores", nnef_runtime::physical_cores()}});
+Target host_target() { return make_target(host_description()); }
+
+Target host_target_for_one_run() {
+  Map<String, Any> description = host_description();
+  description.Set("opt-level", 1);
+  return make_target(description);
 }
 
 std::optional<Target> choose_target(const std::string& text, nnef::Diagnostics& diagnostics) {
@@ -106,7 +115,8 @@ std::optional<Target> choose_target(const std::string& text, nnef::Diagnostics& 
     return make_target(*description);
   } catch (const ffi::Error& error) {
     diagnostics
-        .error("compile/target", {}, fmt::format("TVM refuses the target: {}", nnef_runtime::first_line(error)))
+        .error("compile/target", {},
+               fmt::format("TVM refuses the target: {}", nnef_runtime::first_line(error)))
         .help(kUsable);
     return std::nullopt;
   }

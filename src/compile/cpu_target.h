@@ -12,6 +12,8 @@ namespace nnef_tvm {
 
 /// This machine's processor, with the features that it really has.
 Target host_target();
+/// The same, for code that runs once and should be compiled quickly.
+Target host_target_for_one_run();
 
 /// "llvm" (this machine) or TVM's JSON for a target of kind llvm. Reports "compile/target".
 std::optional<Target> choose_target(const std::string& text, nnef::Diagnostics& diagnostics);

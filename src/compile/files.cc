@@ -91,8 +91,7 @@ ProcessResult run_process(const std::vector<std::string>& arguments,
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   pid_t child = -1;
   ProcessResult result;
-  result.started =
-      posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ) == 0;
+  result.started = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ) == 0;
   posix_spawn_file_actions_destroy(&actions);
   if (!result.started) return result;
 

@@ -22,7 +22,8 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// A file that appears under its name only when it is complete. Errors stick; errno of the first is kept.
+/// A file that appears under its name only when it is complete. Errors stick; errno of the first is
+/// kept.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);

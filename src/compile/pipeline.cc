@@ -82,7 +82,8 @@ IRModule lower_operators(const IRModule& module, const std::string& entry,
   IRModule legal = run_pass(relax_pass::legalize_ops(legalisation_map()), module);
   report_unsupported(legal, entry, diagnostics);
   if (diagnostics.has_errors()) return legal;
-  // Reshapes become views before fusion, which would make copies with divisions in their indices of them.
+  // Reshapes become views before fusion, which would make copies with divisions in their indices of
+  // them.
   return run_passes(legal, {
                                relax_pass::fold_constant(),
                                relax_pass::rewrite_dataflow_reshape(),
@@ -110,8 +111,8 @@ IRModule lower_to_bytecode_form(const IRModule& module) {
                             });
 }
 
-// LLVM's code generation is most of the time to compile. It has no state that threads share, and a module of its own
-// costs a few milliseconds; several for each thread even out the work.
+// LLVM's code generation is most of the time to compile. It has no state that threads share, and a
+// module of its own costs a few milliseconds; several for each thread even out the work.
 constexpr size_t kModulesPerThread = 4;
 
 std::vector<ffi::Module> build_kernels(const std::vector<NamedFunction>& kernels,

@@ -1,4 +1,5 @@
-// The stages between a frontend's Relax module and an executable, in order. Each throws tvm::ffi::Error.
+// The stages between a frontend's Relax module and an executable, in order. Each throws
+// tvm::ffi::Error.
 #pragma once
 
 #include <string>
@@ -19,11 +20,12 @@ struct SplitModel {
 };
 inline constexpr const char* kTransformName = "main_transform_params";
 
-/// Parameters that nothing needs are gone from the split model; those that it only passes on are not copied.
+/// Parameters that nothing needs are gone from the split model; those that it only passes on are
+/// not copied.
 SplitModel split_transform(const IRModule& module);
 
-/// Operators to loops: every Relax operator becomes a call of a PrimFunc, constants are folded, calls are fused.
-/// Reports operators that no kernel was found for ("compile/unsupported").
+/// Operators to loops: every Relax operator becomes a call of a PrimFunc, constants are folded,
+/// calls are fused. Reports operators that no kernel was found for ("compile/unsupported").
 IRModule lower_operators(const IRModule& module, const std::string& entry,
                          nnef::Diagnostics& diagnostics);
 

@@ -17,7 +17,8 @@ struct Type {
   enum class Kind : uint8_t { primitive, generic, tensor, array, tuple };
   Kind kind = Kind::primitive;
   DType primitive = DType::scalar;  ///< of kind primitive
-  std::vector<Type> items;          ///< tensor: its item (empty: tensor<>, any item); array: 1; tuple: 2 or more
+  std::vector<Type>
+      items;  ///< tensor: its item (empty: tensor<>, any item); array: 1; tuple: 2 or more
 };
 bool operator==(const Type& a, const Type& b);
 /// "tensor<scalar>[]", "(integer,integer)[]", "?"
@@ -57,7 +58,8 @@ struct Expr {
     invocation,     ///< `text`<type_argument>(arguments)
   };
   Kind kind = Kind::integer;
-  uint32_t depth = 1;  ///< height of the tree below this node; the parser limits it, so that walks may recurse
+  uint32_t depth =
+      1;  ///< height of the tree below this node; the parser limits it, so that walks may recurse
   Location where;
   bool logical_value = false;
   int64_t integer_value = 0;
@@ -93,8 +95,8 @@ struct Result {
 struct Fragment {
   std::string name;
   Location name_where;
-  bool generic = false;                ///< fragment f<?>
-  std::optional<Type> generic_default; ///< fragment f<? = scalar>
+  bool generic = false;                 ///< fragment f<?>
+  std::optional<Type> generic_default;  ///< fragment f<? = scalar>
   std::vector<Parameter> parameters;
   std::vector<Result> results;
   bool has_body = false;

@@ -121,7 +121,7 @@ void Checker::expect_integer(const Expr& expr, std::string_view role) {
 
 StaticType Checker::type_of_subscript(const Expr& expr) {
   const Expr& index = *expr.items[1];
-  const StaticType type = type_of(*expr.items[0]);
+  StaticType type = type_of(*expr.items[0]);
   if (type && type->kind == Type::Kind::tuple) {
     const auto size = static_cast<int64_t>(type->items.size());
     if (index.kind != Expr::Kind::integer || index.integer_value < 0 ||
@@ -147,7 +147,7 @@ StaticType Checker::type_of_subscript(const Expr& expr) {
 }
 
 StaticType Checker::type_of_range(const Expr& expr) {
-  const StaticType type = type_of(*expr.items[0]);
+  StaticType type = type_of(*expr.items[0]);
   for (size_t i = 1; i < expr.items.size(); ++i) {
     if (expr.items[i]) expect_integer(*expr.items[i], "a bound");
   }
@@ -205,8 +205,8 @@ StaticType Checker::type_of_unary(const Expr& expr) {
 }
 
 StaticType Checker::type_of_binary(const Expr& expr) {
-  const StaticType left = type_of(*expr.items[0]);
-  const StaticType right = type_of(*expr.items[1]);
+  StaticType left = type_of(*expr.items[0]);
+  StaticType right = type_of(*expr.items[1]);
   if (!left || !right) return std::nullopt;
   const BinaryOperator& op = binary_operator(expr.text);
   const std::vector<const Type*> types{&*left, &*right};
@@ -227,7 +227,7 @@ StaticType Checker::type_of_binary(const Expr& expr) {
   if (expr.text == "*" && repeatable(*left) && *right == integer) return left;
   if (expr.text == "*" && repeatable(*right) && *left == integer) return right;
 
-  const StaticType common = common_type(*left, *right);
+  StaticType common = common_type(*left, *right);
   if (!common) return operand_fault(expr, types);
   const bool number = is_primitive(*common, DType::integer) || is_primitive(*common, DType::scalar);
   const bool text = is_primitive(*common, DType::string);
@@ -269,7 +269,7 @@ StaticType Checker::type_of_conditional(const Expr& expr) {
   expect_condition(*expr.items[1]);
   const StaticType no = type_of(*expr.items[2]);
   if (!yes || !no) return std::nullopt;
-  const StaticType common = common_type(*yes, *no);
+  StaticType common = common_type(*yes, *no);
   if (!common) {
     const bool mend_yes = is_primitive(*yes, DType::integer);
     type_fault(expr.items[2]->where,

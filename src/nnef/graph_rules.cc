@@ -16,7 +16,6 @@ bool is_label_character(char c) {
 /// True when the label, taken as a path, may lead out of the model.
 bool leaves_model(std::string_view label) {
   const auto is_separator = [](char c) { return c == '/' || c == '\\'; };
-  if (!label.empty() && is_separator(label.front())) return true;
   while (!label.empty()) {
     const auto end = static_cast<size_t>(std::ranges::find_if(label, is_separator) - label.begin());
     if (label.substr(0, end) == "..") return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 
 #include "ops/rule.h"
@@ -59,14 +60,31 @@ constexpr std::array kCosts{
     CostRow{"separable_deconv", separable_transposed},
 };
 
+/// Names of operations that an expression invokes. Bodies of the standard spell operators on
+/// tensors as operators; those name primitives that are in every table.
+void collect_invocations(const ast::Expr* expr, std::set<std::string>& names) {
+  if (expr == nullptr) return;
+  if (expr->kind == ast::Expr::Kind::invocation) names.insert(expr->text);
+  for (const auto& item : expr->items) collect_invocations(item.get(), names);
+  for (const auto& iterator : expr->iterators) collect_invocations(iterator.in.get(), names);
+  for (const auto& argument : expr->arguments) collect_invocations(argument.value.get(), names);
+}
+
+std::vector<std::string> invocations(const ast::Fragment& fragment) {
+  std::set<std::string> names;
+  for (const auto& assignment : fragment.body) collect_invocations(assignment.right.get(), names);
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
 
 std::vector<OperationInfo> standard_operations() {
   const Declarations& standard = Declarations::standard();
   std::vector<OperationInfo> operations;
   for (const std::string& name : standard.names()) {
+    const ast::Fragment& fragment = *standard.find(name);
     operations.push_back(
-        {name, standard.find(name)->has_body, find_shape_rule(name) != nullptr});
+        {name, fragment.has_body, find_shape_rule(name) != nullptr, invocations(fragment)});
   }
   std::ranges::sort(operations, {}, &OperationInfo::name);
   return operations;

@@ -1,4 +1,5 @@
-// The stages from text to graph, in order. Each reports to Diagnostics and goes on as far as it makes sense.
+// The stages from text to graph, in order. Each reports to Diagnostics and goes on as far as it
+// makes sense.
 #pragma once
 
 #include <functional>
@@ -8,15 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "ast.h"
 #include "nnef/diagnostic.h"
 #include "nnef/graph.h"
 #include "nnef/model.h"
-#include "ast.h"
 
 namespace nnef {
 
-/// Lexer and parser. Recovers at statement ends, so that one run reports several errors. The document is usable by the
-/// next stage only when no error was reported.
+/// Lexer and parser. Recovers at statement ends, so that one run reports several errors. The
+/// document is usable by the next stage only when no error was reported.
 ast::Document parse(SourcePtr source, Diagnostics& diagnostics);
 /// The same for a library of fragments (no graph, no version line needed).
 ast::Document parse_library(SourcePtr source, Diagnostics& diagnostics);
@@ -40,22 +41,26 @@ class Declarations {
   std::map<std::string, bool, std::less<>> standard_;
 };
 
-/// Static checks of the graph and of every fragment body: names (with suggestions), argument lists, types with
-/// generics, single assignment, results assigned, which constructs the enabled extensions allow, where external,
-/// variable and update may stand.
-void check(const ast::Document& document, const Declarations& declarations, Diagnostics& diagnostics);
+/// Static checks of the graph and of every fragment body: names (with suggestions), argument lists,
+/// types with generics, single assignment, results assigned, which constructs the enabled
+/// extensions allow, where external, variable and update may stand.
+void check(const ast::Document& document, const Declarations& declarations,
+           Diagnostics& diagnostics);
 
-/// Evaluates compile-time expressions (64-bit integers, doubles) and expands fragments to the flat graph. Standard
-/// compounds for which `keep` says true stay whole; custom fragments without a body stay as operations.
+/// Evaluates compile-time expressions (64-bit integers, doubles) and expands fragments to the flat
+/// graph. Standard compounds for which `keep` says true stay whole; custom fragments without a body
+/// stay as operations.
 std::optional<Graph> expand(const ast::Document& document, const Declarations& declarations,
-                            const std::function<bool(std::string_view)>& keep, Diagnostics& diagnostics);
+                            const std::function<bool(std::string_view)>& keep,
+                            Diagnostics& diagnostics);
 
 /// Attaches the entries of a graph.quant to the graph's tensors, checked against the declarations.
 void attach_quantization(Graph& graph, const std::vector<ast::QuantizationEntry>& entries,
                          const Declarations& declarations, Diagnostics& diagnostics);
 
-/// Shapes and types of all tensors, and Operation::resolved. Goes on after an error with operations that do not depend
-/// on the failed one.
-void infer(Graph& graph, const std::map<std::string, Shape, std::less<>>& input_shapes, Diagnostics& diagnostics);
+/// Shapes and types of all tensors, and Operation::resolved. Goes on after an error with operations
+/// that do not depend on the failed one.
+void infer(Graph& graph, const std::map<std::string, Shape, std::less<>>& input_shapes,
+           Diagnostics& diagnostics);
 
 }  // namespace nnef

@@ -1,4 +1,5 @@
-// Graph to Relax: ordinary high-level Relax, as TVM's own frontends make it (reference: TVM's ONNX frontend).
+// Graph to Relax: ordinary high-level Relax, as TVM's own frontends make it (reference: TVM's ONNX
+// frontend).
 #pragma once
 
 #include <optional>
@@ -23,19 +24,21 @@ struct ImportedTensor {
 };
 
 struct Imported {
-  IRModule module;                   ///< one function "main", attribute num_input
-  std::vector<ffi::Tensor> params;   ///< with keep_params: the values, in parameter order; views of the .dat files
+  IRModule module;  ///< one function "main", attribute num_input
+  std::vector<ffi::Tensor>
+      params;  ///< with keep_params: the values, in parameter order; views of the .dat files
   std::vector<ImportedTensor> inputs;
   std::vector<ImportedTensor> outputs;
   std::vector<ImportedTensor> param_specs;
 };
 
-/// Needs load_compiler(). Operations without a lowering are all reported at once ("import/unsupported"), with their
-/// positions. Never throws for a fault of the model.
+/// Needs load_compiler(). Operations without a lowering are all reported at once
+/// ("import/unsupported"), with their positions. Never throws for a fault of the model.
 std::optional<Imported> import_graph(const nnef::Graph& graph, const ImportOptions& options,
                                      nnef::Diagnostics& diagnostics);
 
-/// Whether a compound operation of the standard has a lowering of its own (and so need not be expanded).
+/// Whether a compound operation of the standard has a lowering of its own (and so need not be
+/// expanded).
 bool has_lowering(std::string_view operation);
 
 /// One row of the support matrix.

@@ -106,9 +106,9 @@ namespace {
 std::optional<std::pair<const char*, std::string>> elf_problem(const Elf64_Ehdr& header) {
   if (!has_elf_magic(&header)) return {{"artefact/magic", "not an artefact: no ELF header"}};
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine) {
-    return {{"artefact/machine",
-             fmt::format("made for another machine: ELF machine {}, expected {}",
-                         uint16_t{header.e_machine}, kMachine)}};
+    return {
+        {"artefact/machine", fmt::format("made for another machine: ELF machine {}, expected {}",
+                                         uint16_t{header.e_machine}, kMachine)}};
   }
   return std::nullopt;
 }
@@ -217,9 +217,9 @@ bool ArtefactFile::check_cpu(nnef::Diagnostics& diagnostics) const {
   }
   if (missing.empty()) return true;
   diagnostics
-      .file_error("artefact/cpu", path_, std::nullopt,
-                  fmt::format("compiled for a CPU with {}, which this one lacks",
-                              fmt::join(missing, ", ")))
+      .file_error(
+          "artefact/cpu", path_, std::nullopt,
+          fmt::format("compiled for a CPU with {}, which this one lacks", fmt::join(missing, ", ")))
       .help("compile the model on this machine, or for an older CPU by --target");
   return false;
 }
@@ -236,9 +236,9 @@ std::optional<std::vector<ffi::Tensor>> ArtefactFile::map_parameters(
   begin -= begin % static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   auto mapping = Mapping::map(file_->number, begin, std::max<uint64_t>(end - begin, 1));
   if (mapping == nullptr) {
-    diagnostics.file_error("artefact/map", path_, begin,
-                           fmt::format("cannot map {} bytes of weights: {}", end - begin,
-                                       std::strerror(errno)));
+    diagnostics.file_error(
+        "artefact/map", path_, begin,
+        fmt::format("cannot map {} bytes of weights: {}", end - begin, std::strerror(errno)));
     return std::nullopt;
   }
   for (const ParameterSpec& parameter : metadata_.parameters) {
@@ -249,8 +249,8 @@ std::optional<std::vector<ffi::Tensor>> ArtefactFile::map_parameters(
 }
 
 std::optional<ffi::Module> ArtefactFile::load_executable(nnef::Diagnostics& diagnostics) const {
-  // Through the descriptor, so that it is the file that was checked, even if another has taken its name since; the
-  // loader would take a name that it has seen before for the same library.
+  // Through the descriptor, so that it is the file that was checked, even if another has taken its
+  // name since; the loader would take a name that it has seen before for the same library.
   std::string name = fmt::format("/proc/self/fd/{}", file_->number);
   if (access(name.c_str(), R_OK) != 0) {
     name = path_.find('/') == std::string::npos ? "./" + path_ : path_;

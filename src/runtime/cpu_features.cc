@@ -14,7 +14,8 @@ namespace {
 
 enum Register : uint8_t { eax, ebx, ecx, edx };
 
-// Register files that the operating system must save (bits of XCR0) before an extension can be used.
+// Register files that the operating system must save (bits of XCR0) before an extension can be
+// used.
 constexpr uint32_t kNoState = 0;
 constexpr uint32_t kAvxState = 0x6;
 constexpr uint32_t kAvx512State = 0xe6;

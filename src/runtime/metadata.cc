@@ -36,7 +36,8 @@ json to_json(const std::vector<Item>& items) {
   return list;
 }
 
-/// Reads fields of a JSON object; the first one that is missing or of another kind becomes the problem.
+/// Reads fields of a JSON object; the first one that is missing or of another kind becomes the
+/// problem.
 class Reader {
  public:
   Reader(const json& object, std::string where, std::string& problem)
@@ -152,8 +153,8 @@ std::optional<ArtefactMetadata> metadata_from_json(const std::string& text, std:
   tensors("inputs", metadata.inputs);
   tensors("outputs", metadata.outputs);
   for (const json& item : reader.list("parameters")) {
-    metadata.parameters.push_back(read_parameter(
-        item, fmt::format("parameters[{}]", metadata.parameters.size()), problem));
+    metadata.parameters.push_back(
+        read_parameter(item, fmt::format("parameters[{}]", metadata.parameters.size()), problem));
   }
   if (reader.failed()) return std::nullopt;
   return metadata;

@@ -28,7 +28,8 @@ std::string metadata_to_json(const ArtefactMetadata& metadata);
 /// Empty when the text is not such metadata; `problem` then says why.
 std::optional<ArtefactMetadata> metadata_from_json(const std::string& text, std::string& problem);
 
-/// Bytes of a tensor, items packed; empty when that number does not fit in 63 bits or an extent is negative.
+/// Bytes of a tensor, items packed; empty when that number does not fit in 63 bits or an extent is
+/// negative.
 std::optional<uint64_t> tensor_bytes(const TensorSpec& tensor);
 
 /// "float32[1,3,224,224]"

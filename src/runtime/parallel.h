@@ -10,7 +10,8 @@
 
 namespace nnef_runtime {
 
-/// Calls work(0) ... work(count - 1) from up to `threads` threads, each index once; throws the first exception.
+/// Calls work(0) ... work(count - 1) from up to `threads` threads, each index once; throws the
+/// first exception.
 template <typename Work>
 void parallel_for(size_t count, size_t threads, const Work& work) {
   std::atomic<size_t> next{0};

@@ -60,14 +60,17 @@ bool check_input(const ffi::Tensor& tensor, const TensorSpec& spec,
     return false;
   };
   if (tensor.dtype() != spec.dtype) {
-    return report("run/input-dtype", fmt::format("input '{}' is {}, expected {}", spec.name, got, wanted));
+    return report("run/input-dtype",
+                  fmt::format("input '{}' is {}, expected {}", spec.name, got, wanted));
   }
   if (!shape_matches(tensor, spec.shape)) {
-    return report("run/input-shape", fmt::format("input '{}' is {}, expected {}", spec.name, got, wanted));
+    return report("run/input-shape",
+                  fmt::format("input '{}' is {}, expected {}", spec.name, got, wanted));
   }
   if (tensor.device().device_type != kDLCPU || !tensor.IsContiguous()) {
-    return report("run/input-layout",
-                  fmt::format("input '{}' is not a contiguous tensor in the CPU's memory", spec.name));
+    return report(
+        "run/input-layout",
+        fmt::format("input '{}' is not a contiguous tensor in the CPU's memory", spec.name));
   }
   return true;
 }
@@ -107,8 +110,8 @@ std::vector<ffi::Tensor> result_tensors(const ffi::Any& result) {
   return tensors;
 }
 
-/// Has the modules of an executable that was compiled in this process make their machine code, several at once; left to
-/// themselves they do so one after the other. Throws tvm::ffi::Error.
+/// Has the modules of an executable that was compiled in this process make their machine code,
+/// several at once; left to themselves they do so one after the other. Throws tvm::ffi::Error.
 void make_machine_code(const ffi::Module& executable) {
   std::vector<ffi::Module> modules;
   for (const ffi::Any& import : executable->imports()) {
@@ -181,9 +184,9 @@ std::vector<ffi::Tensor> Session::run(const std::vector<ffi::Tensor>& inputs,
                                       nnef::Diagnostics& diagnostics) {
   State& state = *state_;
   if (inputs.size() != state.inputs.size()) {
-    diagnostics.error("run/input-count", {},
-                      fmt::format("{} inputs given, the model has {}", inputs.size(),
-                                  state.inputs.size()));
+    diagnostics.error(
+        "run/input-count", {},
+        fmt::format("{} inputs given, the model has {}", inputs.size(), state.inputs.size()));
     return {};
   }
   std::vector<ffi::Tensor> ready;

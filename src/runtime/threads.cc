@@ -40,8 +40,8 @@ std::string core_of(int cpu) {
   return std::getline(file, siblings) && !siblings.empty() ? siblings : std::to_string(cpu);
 }
 
-// TVM's runtime sets the affinity of its threads, the calling one included; the processors that were allowed before
-// it did so are the ones to share.
+// TVM's runtime sets the affinity of its threads, the calling one included; the processors that
+// were allowed before it did so are the ones to share.
 const std::vector<int>& initial_cpus() {
   static const std::vector<int> cpus = allowed_cpus();
   return cpus;
@@ -53,7 +53,8 @@ int default_threads() {
   return wanted > 0 ? wanted : physical_cores();
 }
 
-// How TVM spreads threads (threading::ThreadGroup::AffinityMode): the system places all of them on the given processors.
+// How TVM spreads threads (threading::ThreadGroup::AffinityMode): the system places all of them on
+// the given processors.
 constexpr int kShareAllCores = -3;
 
 }  // namespace

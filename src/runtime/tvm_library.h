@@ -12,8 +12,8 @@
 
 namespace nnef_runtime {
 
-/// The folders to search, in order: $NNEF_TVM_LIBRARY_PATH, that of the package tvm beside the loaded tvm_ffi,
-/// the one known when this was built.
+/// The folders to search, in order: $NNEF_TVM_LIBRARY_PATH, that of the package tvm beside the
+/// loaded tvm_ffi, the one known when this was built.
 inline std::vector<std::string> tvm_library_folders(const char* build_time_folder) {
   std::vector<std::string> folders;
   if (const char* path = std::getenv("NNEF_TVM_LIBRARY_PATH"); path != nullptr && *path != 0) {

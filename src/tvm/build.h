@@ -11,7 +11,8 @@ namespace nnef_tvm {
 /// Lowers and compiles every PrimFunc of the module for a CPU.
 ffi::Module build_tir(const IRModule& prim_funcs, const Target& target);
 
-/// Gives TVM's constant folding its builder of functions, unless there is one (in a Python process that imported tvm).
+/// Gives TVM's constant folding its builder of functions, unless there is one (in a Python process
+/// that imported tvm).
 void register_tir_builder();
 
 /// An executable under construction.

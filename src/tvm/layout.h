@@ -7,8 +7,8 @@
 
 namespace nnef_tvm {
 
-/// Rewrites operators, by name, to the layouts of data and weight given for each ("NHWC", "HWIO"), and what is around
-/// them as far as TVM knows how; changes of layout remain where it does not.
+/// Rewrites operators, by name, to the layouts of data and weight given for each ("NHWC", "HWIO"),
+/// and what is around them as far as TVM knows how; changes of layout remain where it does not.
 Pass convert_layout_pass(const Map<String, Array<String>>& layouts);
 
 /// Replaces every call of an operator with so many arguments by what `rewrite` makes of it.

@@ -16,7 +16,8 @@ bool load_compiler(nnef::Diagnostics& diagnostics) {
   static bool loaded = false;
   std::lock_guard lock(mutex);
   if (!loaded) {
-    loaded = nnef_runtime::load_tvm_library("libtvm_compiler.so", NNEF_TVM_LIBRARY_DIR, diagnostics);
+    loaded =
+        nnef_runtime::load_tvm_library("libtvm_compiler.so", NNEF_TVM_LIBRARY_DIR, diagnostics);
   }
   return loaded;
 }

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "tvm/ir.h"
+#include "tvm/te.h"
 
 namespace nnef_tvm {
 namespace {
 
 constexpr int kNoDebugChecks = 0;
 constexpr int kAnySeed = -1;
-constexpr int kErrorWithoutRendering = 1;
+constexpr int kErrorWithoutRendering = 2;
 constexpr int kLastPosition = -1;
 constexpr int kWrittenBuffer = 1;
 
@@ -39,12 +40,29 @@ ObjectRef index_map(const Array<Var>& initial, const Array<PrimExpr>& final_indi
   return call<ObjectRef>("tirx.IndexMap", initial, final_indices, nullptr);
 }
 
+void register_infinite_extremes() {
+  using Combiner = PrimExpr (*)(const PrimExpr&, const PrimExpr&);
+  using Identity = PrimExpr (*)(DLDataType);
+  auto add = [](Combiner combine, Identity identity) {
+    auto combiner = [combine](const Array<PrimExpr>& x, const Array<PrimExpr>& y) {
+      return Array<PrimExpr>{combine(x[0], y[0])};
+    };
+    auto identities = [identity](const Array<PrimExpr>& values) {
+      return Array<PrimExpr>{identity(item_type(values[0]))};
+    };
+    call<void>("s_tir.schedule.RegisterReducer", /*n_buffers=*/1,
+               ffi::Function::FromTyped(combiner), ffi::Function::FromTyped(identities));
+  };
+  add(max, lowest);
+  add(min, highest);
+}
+
 Pass split_layout_rewrites() { return call<Pass>("relax.transform.SplitLayoutRewritePreproc"); }
 
 TirSchedule::TirSchedule(const PrimFunc& function) {
   auto module = call<ObjectRef>("ir.Module_FromExpr", function, Map<String, Any>());
-  // TVM 0.27 takes the second argument for the debug checks and the third for the seed, unlike TracedSchedule and
-  // unlike what its Python wrapper believes.
+  // TVM 0.27 takes the second argument for the debug checks and the third for the seed, unlike
+  // TracedSchedule and unlike what its Python wrapper believes.
   handle_ = call<Schedule>("s_tir.schedule.ConcreteSchedule", module, kNoDebugChecks, kAnySeed,
                            kErrorWithoutRendering, /*enable_check=*/true);
 }
@@ -67,14 +85,8 @@ std::vector<Loop> TirSchedule::loops(const Block& block) const {
   return list<Loop>(call<Array<ObjectRef>>("s_tir.schedule.ScheduleGetLoops", handle_, block));
 }
 
-std::vector<Block> TirSchedule::producers(const Block& block) const {
-  return list<Block>(
-      call<Array<ObjectRef>>("s_tir.schedule.ScheduleGetProducers", handle_, block));
-}
-
 std::vector<Block> TirSchedule::consumers(const Block& block) const {
-  return list<Block>(
-      call<Array<ObjectRef>>("s_tir.schedule.ScheduleGetConsumers", handle_, block));
+  return list<Block>(call<Array<ObjectRef>>("s_tir.schedule.ScheduleGetConsumers", handle_, block));
 }
 
 ObjectRef TirSchedule::node(const Block& block) const {
@@ -124,10 +136,6 @@ void TirSchedule::vectorize(const Loop& loop) {
 
 void TirSchedule::unroll(const Loop& loop) {
   call<void>("s_tir.schedule.ScheduleUnroll", handle_, loop);
-}
-
-Loop TirSchedule::add_unit_loop(const Block& block) {
-  return call<Loop>("s_tir.schedule.ScheduleAddUnitLoop", handle_, block);
 }
 
 void TirSchedule::compute_at(const Block& block, const Loop& loop, bool preserve_unit_loops) {
@@ -188,17 +196,12 @@ Block TirSchedule::rfactor(const Loop& loop, int axis) {
 }
 
 void TirSchedule::pad_einsum(const Block& block, const std::vector<int64_t>& padding) {
-  Array<ObjectRef> amounts;
-  for (int64_t amount : padding) amounts.push_back(int_imm(amount));
-  call<void>("s_tir.schedule.SchedulePadEinsum", handle_, block, amounts);
+  call<void>("s_tir.schedule.SchedulePadEinsum", handle_, block,
+             Array<int64_t>(padding.begin(), padding.end()));
 }
 
 void TirSchedule::annotate(const Block& block, const std::string& key, int64_t value) {
   call<void>("s_tir.schedule.ScheduleAnnotate", handle_, block, key, int_imm(value));
-}
-
-void TirSchedule::annotate(const Loop& loop, const std::string& key, int64_t value) {
-  call<void>("s_tir.schedule.ScheduleAnnotate", handle_, loop, key, int_imm(value));
 }
 
 }  // namespace nnef_tvm

@@ -9,7 +9,8 @@
 
 namespace nnef_tvm {
 
-/// A block of a schedule (a random variable of TVM's, stable under transformations of other blocks).
+/// A block of a schedule (a random variable of TVM's, stable under transformations of other
+/// blocks).
 class Block : public ffi::ObjectRef {
  public:
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Block, ffi::ObjectRef, ffi::Object);
@@ -24,7 +25,8 @@ class Loop : public ffi::ObjectRef {
 /// How the indices of a buffer's new layout follow from those of the old one.
 ObjectRef index_map(const Array<Var>& initial, const Array<PrimExpr>& final_indices);
 
-/// A schedule of one PrimFunc. A primitive that does not apply throws tvm::ffi::Error and changes nothing.
+/// A schedule of one PrimFunc. A primitive that does not apply throws tvm::ffi::Error and changes
+/// nothing.
 class TirSchedule {
  public:
   explicit TirSchedule(const PrimFunc& function);
@@ -35,7 +37,6 @@ class TirSchedule {
   /// The blocks directly inside the root block, in order.
   std::vector<Block> blocks() const;
   std::vector<Loop> loops(const Block& block) const;
-  std::vector<Block> producers(const Block& block) const;
   std::vector<Block> consumers(const Block& block) const;
   /// The block or loop itself (s_tir.SBlock, tirx.For).
   ObjectRef node(const Block& block) const;
@@ -53,8 +54,6 @@ class TirSchedule {
   void parallel(const Loop& loop);
   void vectorize(const Loop& loop);
   void unroll(const Loop& loop);
-  /// A loop of extent 1 around the block.
-  Loop add_unit_loop(const Block& block);
 
   void compute_at(const Block& block, const Loop& loop, bool preserve_unit_loops);
   void reverse_compute_at(const Block& block, const Loop& loop, bool preserve_unit_loops);
@@ -66,20 +65,25 @@ class TirSchedule {
   void set_scope(const Block& block, int write_index, const std::string& scope);
   /// Of the buffer that the block writes; what the new layout has beyond the old one is zero.
   void transform_layout_padded(const Block& block, const ObjectRef& map, const PrimExpr& zero);
-  /// Of the buffer that the block writes; what the new layout has beyond the old one stays undefined.
+  /// Of the buffer that the block writes; what the new layout has beyond the old one stays
+  /// undefined.
   void transform_layout_unpadded(const Block& block, const ObjectRef& map);
 
   Block decompose_reduction(const Block& block, const Loop& loop);
-  /// Makes the loop a spatial axis (the last one) of partial results; returns the block that computes them.
+  /// Makes the loop a spatial axis (the last one) of partial results; returns the block that
+  /// computes them.
   Block rfactor(const Loop& loop, int axis);
   void pad_einsum(const Block& block, const std::vector<int64_t>& padding);
 
   void annotate(const Block& block, const std::string& key, int64_t value);
-  void annotate(const Loop& loop, const std::string& key, int64_t value);
 
  private:
   Schedule handle_;
 };
+
+/// Lets rfactor know maxima and minima whose identities are infinities; TVM itself knows the
+/// greatest finite numbers. Once for a process is enough.
+void register_infinite_extremes();
 
 /// Marks a block that does nothing but bring one parameter into another layout, so that
 /// relax.transform.SplitLayoutRewritePreproc makes a function of its own of it.

@@ -17,7 +17,8 @@ Target with_host(const Target& target, const Target& host);
 std::string target_json(const Target& target);
 /// "llvm"
 std::string target_kind(const Target& target);
-/// An attribute of the target's description ("mcpu", "mattr", "num-cores"); null when it is not set.
+/// An attribute of the target's description ("mcpu", "mattr", "num-cores"); null when it is not
+/// set.
 Any target_attr(const Target& target, const std::string& name);
 
 /// The processor that this runs on, by LLVM's name, and which of LLVM's features it has.

@@ -50,9 +50,7 @@ Pass kill_after_last_use() { return call<Pass>("relax.transform.KillAfterLastUse
 Pass lower_runtime_builtin() { return call<Pass>("relax.transform.LowerRuntimeBuiltin"); }
 Pass compute_prim_value() { return call<Pass>("relax.transform.ComputePrimValue"); }
 
-Pass vm_shape_lower() {
-  return call<Pass>("relax.transform.VMShapeLower", /*emit_err_ctx=*/true);
-}
+Pass vm_shape_lower() { return call<Pass>("relax.transform.VMShapeLower", /*emit_err_ctx=*/true); }
 
 Pass attach_global_symbol() { return call<Pass>("relax.transform.AttachGlobalSymbol"); }
 
@@ -62,8 +60,8 @@ namespace tir_pass {
 
 Pass bind_target(const Target& target) { return call<Pass>("tirx.transform.BindTarget", target); }
 
-// The order of the wheel's s_tir/pipeline.py, without the passes that only touch GPU threads, memory scopes or types
-// narrower than 16 bits.
+// The order of the wheel's s_tir/pipeline.py, without the passes that only touch GPU threads,
+// memory scopes or types narrower than 16 bits.
 Array<Pass> lowering_for_cpu() {
   return {
       call<Pass>("s_tir.transform.CanonicalizeLoop"),

@@ -16,8 +16,8 @@ Pass convert_to_dataflow(int min_size);
 Pass dead_code_elimination(const Array<String>& entries);
 Pass decompose_ops_for_inference();
 Pass eliminate_common_subexpr();
-/// Splits "main" into "main", which then takes the transformed parameters after its `num_input` inputs, and
-/// "main_transform_params", which makes them from a tuple of the original ones.
+/// Splits "main" into "main", which then takes the transformed parameters after its `num_input`
+/// inputs, and "main_transform_params", which makes them from a tuple of the original ones.
 Pass lift_transform_params();
 
 Pass legalize_ops(const Map<String, ffi::Function>& legalisations);

@@ -23,9 +23,9 @@ const std::string& artefact_bytes() {
   static const std::string bytes = [] {
     nnef::Diagnostics diagnostics;
     auto compiled = small_model::compiled(small_model::conv_model(), diagnostics);
-    std::string path = (std::filesystem::temp_directory_path() /
-                        ("nnef-artefact-" + std::to_string(::getpid())))
-                           .string();
+    std::string path =
+        (std::filesystem::temp_directory_path() / ("nnef-artefact-" + std::to_string(::getpid())))
+            .string();
     if (!compiled || !nnef_tvm::write_artefact(*compiled, path, diagnostics)) {
       ADD_FAILURE() << nnef::format(diagnostics);
       return std::string();
@@ -46,7 +46,9 @@ class Artefact : public TemporaryFolder {
     std::memcpy(&footer, bytes.data() + bytes.size() - sizeof(footer), sizeof(footer));
   }
 
-  std::string metadata() const { return bytes.substr(footer.metadata_offset, footer.metadata_bytes); }
+  std::string metadata() const {
+    return bytes.substr(footer.metadata_offset, footer.metadata_bytes);
+  }
 
   void put_footer() {
     bytes.replace(bytes.size() - sizeof(footer), sizeof(footer),
@@ -88,7 +90,8 @@ TEST_F(Artefact, RunsLikeTheModel) {
   for (int run = 0; run < 3; ++run) {
     auto results = session->run({x}, diagnostics);
     ASSERT_EQ(results.size(), 1u) << nnef::format(diagnostics);
-    small_model::expect_near(values(results[0]), small_model::expected(small_model::conv_model(), x));
+    small_model::expect_near(values(results[0]),
+                             small_model::expected(small_model::conv_model(), x));
   }
 }
 

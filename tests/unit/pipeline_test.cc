@@ -39,7 +39,8 @@ int64_t kernel_calls(const IRModule& module) {
 TEST_F(Pipeline, FoldsConstants) {
   auto x = variable("x", {2, 3});
   BlockBuilder builder({x});
-  auto product = builder.emit(relax::multiply(constant(numbers({2, 3}, 1)), constant(numbers({2, 3}, 2))));
+  auto product =
+      builder.emit(relax::multiply(constant(numbers({2, 3}, 1)), constant(numbers({2, 3}, 2))));
   auto y = builder.emit_output(relax::add(x, product));
   IRModule module = builder.finish("main", y, small_model::one_input());
 
@@ -81,7 +82,8 @@ TEST_F(Pipeline, PassesWeightsThroughWithoutCopies) {
 }
 
 TEST_F(Pipeline, CompilesEqualKernelsOnce) {
-  auto x = variable("x", {1, 3, 8, 8}), v = variable("v", {3, 3, 3, 3}), w = variable("w", {3, 3, 3, 3});
+  auto x = variable("x", {1, 3, 8, 8}), v = variable("v", {3, 3, 3, 3}),
+       w = variable("w", {3, 3, 3, 3});
   BlockBuilder builder({x, v, w});
   auto first = builder.emit(relax::conv(x, v, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1));
   auto y = builder.emit_output(relax::conv(first, w, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1));
@@ -98,8 +100,9 @@ TEST_F(Pipeline, ComputesTheConvolution) {
   auto model = small_model::conv_model();
   auto compiled = small_model::compiled(model, diagnostics);
   ASSERT_TRUE(compiled) << nnef::format(diagnostics);
-  auto session = nnef_runtime::Session::create(compiled->executable, compiled->parameters,
-                                               compiled->inputs, compiled->outputs, {}, diagnostics);
+  auto session =
+      nnef_runtime::Session::create(compiled->executable, compiled->parameters, compiled->inputs,
+                                    compiled->outputs, {}, diagnostics);
   ASSERT_NE(session, nullptr) << nnef::format(diagnostics);
   ffi::Tensor x = numbers({1, 3, 8, 8}, 3);
   auto results = session->run({x}, diagnostics);
@@ -113,8 +116,9 @@ TEST_F(Pipeline, CompilesWithoutWeightsOrKernels) {
   auto y = builder.emit_output(x);
   auto compiled = compile_like(builder.finish("main", y, small_model::one_input()), {}, {4});
   ASSERT_TRUE(compiled) << nnef::format(diagnostics);
-  auto session = nnef_runtime::Session::create(compiled->executable, compiled->parameters,
-                                               compiled->inputs, compiled->outputs, {}, diagnostics);
+  auto session =
+      nnef_runtime::Session::create(compiled->executable, compiled->parameters, compiled->inputs,
+                                    compiled->outputs, {}, diagnostics);
   ASSERT_NE(session, nullptr);
   ffi::Tensor input = numbers({4}, 1);
   auto results = session->run({input}, diagnostics);
@@ -130,7 +134,8 @@ TEST_F(Pipeline, NamesOperatorsWithoutKernel) {
   auto compiled = compile_like(builder.finish("main", y, small_model::one_input()), {}, {4});
   EXPECT_FALSE(compiled);
   ASSERT_EQ(only_id(diagnostics), "compile/unsupported");
-  EXPECT_EQ(diagnostics.items()[0].message, "no kernel for the Relax operator 'relax.bucketize' (1 call)");
+  EXPECT_EQ(diagnostics.items()[0].message,
+            "no kernel for the Relax operator 'relax.bucketize' (1 call)");
 }
 
 TEST_F(Pipeline, ReportsTvmErrors) {
@@ -161,16 +166,16 @@ TEST_P(BadTargets, AreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadTargets,
-    ::testing::Values(
-        BadTarget{"opencl", "cannot compile for the target 'opencl'", "usable: llvm"},
-        BadTarget{"", "cannot compile for the target ''", "usable: llvm"},
-        BadTarget{"{\"kind\": \"cuda\"}", "of kind 'cuda'", "usable: llvm"},
-        BadTarget{"{\"kind\": ", "not a JSON object", "usable: llvm"},
-        BadTarget{"{\"kind\": \"llvm\", \"mcpu\": \"hasswell\"}", "no CPU 'hasswell'",
-                  "did you mean 'haswell'?"},
-        BadTarget{"{\"kind\": \"llvm\", \"colour\": 3}", "TVM refuses the target", "usable: llvm"},
-        BadTarget{"{\"kind\": \"llvm\", \"mtriple\": \"riscv64-linux-gnu\"}", "riscv64-linux-gnu",
-                  ""}));
+    ::testing::Values(BadTarget{"opencl", "cannot compile for the target 'opencl'", "usable: llvm"},
+                      BadTarget{"", "cannot compile for the target ''", "usable: llvm"},
+                      BadTarget{"{\"kind\": \"cuda\"}", "of kind 'cuda'", "usable: llvm"},
+                      BadTarget{"{\"kind\": ", "not a JSON object", "usable: llvm"},
+                      BadTarget{"{\"kind\": \"llvm\", \"mcpu\": \"hasswell\"}", "no CPU 'hasswell'",
+                                "did you mean 'haswell'?"},
+                      BadTarget{"{\"kind\": \"llvm\", \"colour\": 3}", "TVM refuses the target",
+                                "usable: llvm"},
+                      BadTarget{"{\"kind\": \"llvm\", \"mtriple\": \"riscv64-linux-gnu\"}",
+                                "riscv64-linux-gnu", ""}));
 
 TEST_F(Pipeline, CompilesForAnOlderCpu) {
   auto compiled = small_model::compiled(small_model::conv_model(), diagnostics,

@@ -68,8 +68,8 @@ TEST_F(SessionTest, RefusesMissingTensors) {
 
 TEST_F(SessionTest, RefusesStridedTensors) {
   int64_t shape[] = {1, 3, 8, 8}, strides[] = {192, 1, 24, 3};
-  auto strided = numbers({1, 3, 8, 8}, 1).as_strided(tvm::ffi::ShapeView(shape, 4),
-                                                     tvm::ffi::ShapeView(strides, 4));
+  auto strided = numbers({1, 3, 8, 8}, 1)
+                     .as_strided(tvm::ffi::ShapeView(shape, 4), tvm::ffi::ShapeView(strides, 4));
   EXPECT_EQ(refused({strided}), "run/input-layout");
 }
 
@@ -88,7 +88,8 @@ TEST_F(SessionTest, TakesTensorsThatAreNotAligned) {
   auto large = allocate(f32, {3 * 8 * 8 + 1});
   std::memcpy(static_cast<float*>(large.data_ptr()) + 1, x.data_ptr(), 3 * 8 * 8 * sizeof(float));
   int64_t shape[] = {1, 3, 8, 8}, strides[] = {192, 64, 8, 1};
-  auto shifted = large.as_strided(tvm::ffi::ShapeView(shape, 4), tvm::ffi::ShapeView(strides, 4), 1);
+  auto shifted =
+      large.as_strided(tvm::ffi::ShapeView(shape, 4), tvm::ffi::ShapeView(strides, 4), 1);
   auto session = start();
   auto a = session->run({x}, diagnostics), b = session->run({shifted}, diagnostics);
   ASSERT_EQ(b.size(), 1u) << nnef::format(diagnostics);

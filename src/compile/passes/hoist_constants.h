@@ -9,8 +9,8 @@
 namespace nnef_tvm {
 
 struct HoistedConstants {
-  IRModule module;                   ///< the entry takes the constants after its other parameters
-  std::vector<std::string> names;    ///< of these parameters
+  IRModule module;                 ///< the entry takes the constants after its other parameters
+  std::vector<std::string> names;  ///< of these parameters
   std::vector<ffi::Tensor> values;
 };
 

@@ -1,5 +1,7 @@
 #include "compile/passes/layout.h"
 
+#include <optional>
+
 #include "tvm/ir.h"
 #include "tvm/ir_module.h"
 #include "tvm/layout.h"
@@ -31,12 +33,28 @@ Expr leaky_relu_by_extremes(const Expr& leaky) {
   return alpha <= 1 ? relax::maximum(x, scaled) : relax::minimum(x, scaled);
 }
 
-/// TVM's pass knows no layouts for these two, and would go back to NCHW around each of them.
+/// TVM's pass fails on a stack at the last axis.
+Expr stack_by_concat(const Expr& stack) {
+  const Expr items = field<Array<Expr>>(stack, "args")[0];
+  const auto axis_or_first =
+      field<ffi::Optional<int64_t>>(field<ObjectRef>(stack, "attrs"), "axis");
+  const auto rank = static_cast<int64_t>(shape_of(stack).size());
+  const int64_t axis = axis_or_first.value_or(0) + (axis_or_first.value_or(0) < 0 ? rank : 0);
+  const auto count = static_cast<int64_t>(field<Array<Type>>(type_of(items), "fields").size());
+  Array<Expr> parts;
+  for (int64_t i = 0; i < count; ++i) {
+    parts.push_back(relax::expand_dims(tuple_get_item(items, i), {axis}));
+  }
+  return relax::concat(parts, axis);
+}
+
+/// TVM's pass knows no layouts for clip and leakyrelu, and would go back to NCHW around each.
 IRModule without_layout_barriers(const IRModule& module) {
   const Expr main = find_function(module, "main");
   auto function = as<Function>(main);
   function = rewrite_calls(function, "relax.clip", 3, clip_by_extremes);
   function = rewrite_calls(function, "relax.nn.leakyrelu", 1, leaky_relu_by_extremes);
+  function = rewrite_calls(function, "relax.stack", 1, stack_by_concat);
   for (const NamedFunction& item : functions_of(module)) {
     if (item.name == "main") return with_function(module, item.var, function);
   }

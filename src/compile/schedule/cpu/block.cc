@@ -113,7 +113,8 @@ int64_t run_length(const ObjectRef& expr, const Var& var) {
 Step complex_step(const Access& access, const Var& var) {
   Step step{Step::Kind::kComplex};
   step.run = 0;
-  for (const PrimExpr& index : access.indices) step.run = std::gcd(step.run, run_length(index, var));
+  for (const PrimExpr& index : access.indices)
+    step.run = std::gcd(step.run, run_length(index, var));
   return step;
 }
 
@@ -150,9 +151,9 @@ Access access_of(const ObjectRef& region, const std::vector<Iteration>& iteratio
 }
 
 bool is_cheap_call(const std::string& op) {
-  constexpr std::array<std::string_view, 8> kCheap = {
-      "if_then_else", "likely", "bitwise_and", "bitwise_or",
-      "bitwise_not",  "fabs",   "shift_left",  "shift_right"};
+  constexpr std::array<std::string_view, 8> kCheap = {"if_then_else", "likely",      "bitwise_and",
+                                                      "bitwise_or",   "bitwise_not", "fabs",
+                                                      "shift_left",   "shift_right"};
   return std::any_of(kCheap.begin(), kCheap.end(),
                      [&](std::string_view name) { return op.ends_with(name); });
 }
@@ -177,7 +178,8 @@ Work work_of(const ObjectRef& body, const std::vector<Iteration>& iterations) {
   return work;
 }
 
-/// Whether each spatial iteration is, by itself, one axis of the result, and reductions are in none.
+/// Whether each spatial iteration is, by itself, one axis of the result, and reductions are in
+/// none.
 bool writes_by_axis(const BlockInfo& info) {
   if (info.writes.size() != 1 || !info.writes[0].single) return false;
   std::vector<bool> used(info.iterations.size(), false);
@@ -234,7 +236,6 @@ BlockInfo inspect(const TirSchedule& schedule, const Block& block) {
   BlockInfo info;
   info.block = block;
   const ObjectRef node = schedule.node(block);
-  info.name = field<String>(node, "name_hint");
   bool ordinary = true;
   for (const ObjectRef& item : field<Array<ObjectRef>>(node, "iter_vars")) {
     Iteration iteration;

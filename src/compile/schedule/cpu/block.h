@@ -1,8 +1,8 @@
-// What a block of TIR computes, as far as schedules ask: its iterations, and how its accesses move with each of them.
+// What a block of TIR computes, as far as schedules ask: its iterations, and how its accesses move
+// with each of them.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "tvm/schedule.h"
@@ -20,7 +20,7 @@ struct Step {
   enum class Kind { kNone, kLinear, kComplex };
   Kind kind = Kind::kNone;
   int64_t stride = 0;  ///< in items, of kLinear
-  int64_t run = 1;     ///< of kComplex: the access stays in place during aligned runs of so many steps
+  int64_t run = 1;  ///< of kComplex: the access stays in place during aligned runs of so many steps
 
   bool is_none() const { return kind == Kind::kNone; }
   bool is_unit() const { return kind == Kind::kLinear && stride == 1; }
@@ -32,7 +32,7 @@ struct Access {
   std::vector<PrimExpr> indices;
   std::vector<int64_t> shape;  ///< 0 for symbolic extents
   DLDataType dtype{};
-  bool single = true;       ///< one item for each iteration; else a region, and `indices` are its start
+  bool single = true;  ///< one item for each iteration; else a region, and `indices` are its start
   std::vector<Step> steps;  ///< one per iteration of the block
 
   int64_t item_count() const;
@@ -48,14 +48,13 @@ struct Work {
 
 struct BlockInfo {
   Block block;
-  std::string name;
   std::vector<Iteration> iterations;
   std::vector<Access> reads;  ///< without the accumulator of a reduction
   std::vector<Access> writes;
   Work work;
   bool reduction = false;
-  /// Loops are one to one with iterations, extents are known, there is one result, and each iteration (but those that
-  /// reduce) is one axis of it.
+  /// Loops are one to one with iterations, extents are known, there is one result, and each
+  /// iteration (but those that reduce) is one axis of it.
   bool regular = false;
 
   int64_t volume() const;  ///< of all iterations

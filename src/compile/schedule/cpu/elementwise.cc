@@ -10,7 +10,8 @@ namespace {
 constexpr int64_t kCallCost = 20;  // of exp and the like, in simple operations
 constexpr int64_t kMaxRegisters = 4;
 
-/// Whether two neighbouring iterations of an access can become one: it is contiguous over both, or stays in place.
+/// Whether two neighbouring iterations of an access can become one: it is contiguous over both, or
+/// stays in place.
 bool can_merge(const Access& access, size_t outer, size_t inner, int64_t inner_extent) {
   const Step& a = access.steps[outer];
   const Step& b = access.steps[inner];
@@ -85,7 +86,8 @@ void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const Cp
   std::vector<Loop> inner(loops.end() - static_cast<std::ptrdiff_t>(merged), loops.end());
   loops.resize(loops.size() - merged);
   Loop row = inner.size() == 1 ? inner[0] : schedule.fuse(inner);
-  const int64_t full = std::max(1, traits.vector_bytes / std::max(1, info.writes[0].dtype.bits / 8));
+  const int64_t full =
+      std::max(1, traits.vector_bytes / std::max(1, info.writes[0].dtype.bits / 8));
   const int64_t lanes = can_vectorise(info, order.back()) ? lanes_for(extent, full) : 1;
   if (lanes > 1) {
     const std::vector<Loop> pieces = schedule.split(row, {lanes});

@@ -1,4 +1,5 @@
-// Reductions with a register tile: convolutions, products of matrices, poolings, sums over outer axes.
+// Reductions with a register tile: convolutions, products of matrices, poolings, sums over outer
+// axes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +14,8 @@ namespace {
 constexpr int64_t kMaxUnrolledReduction = 16;
 constexpr int64_t kMaxUnrolledSteps = 160;
 
-/// Whether an operand can be copied so that pieces of one axis become innermost: the axis must be, by itself, one of
-/// the operand's.
+/// Whether an operand can be copied so that pieces of one axis become innermost: the axis must be,
+/// by itself, one of the operand's.
 std::optional<size_t> own_axis(const Access& access, const Var& var) {
   for (size_t axis = 0; axis < access.indices.size(); ++axis) {
     if (access.indices[axis].same_as(var)) return axis;
@@ -22,27 +23,39 @@ std::optional<size_t> own_axis(const Access& access, const Var& var) {
   return std::nullopt;
 }
 
-bool is_packable(const Access& access, const BlockInfo& info, size_t axis,
-                 const std::vector<Var>& weights) {
-  const bool may_change = std::any_of(weights.begin(), weights.end(),
-                                      [&](const Var& w) { return w.same_as(access.buffer); });
-  return may_change && access.single && access.steps[axis].kind == Step::Kind::kLinear &&
+bool is_packable(const Access& access, const BlockInfo& info, size_t axis) {
+  return access.single && access.steps[axis].kind == Step::Kind::kLinear &&
          own_axis(access, info.iterations[axis].var).has_value();
 }
 
-/// (..., i, ...) to (i / width, ..., ..., i mod width), or with the quotient in place.
-ObjectRef piecewise_map(size_t rank, size_t axis, int64_t width, bool pieces_first,
+/// One axis of a buffer cut into pieces.
+struct PiecewiseAxis {
+  size_t axis;
+  int64_t width;
+};
+
+/// (..., i, ...) to (..., i / width, ..., i mod width): quotients in place, or in front; remainders
+/// last, in the order of `pieces`.
+ObjectRef piecewise_map(size_t rank, const std::vector<PiecewiseAxis>& pieces, bool quotients_first,
                         const Type& index_type) {
   Array<Var> initial;
   for (size_t i = 0; i < rank; ++i) initial.push_back(var(fmt::format("i{}", i), index_type));
-  const PrimExpr piece = floordiv(initial[axis], width);
-  Array<PrimExpr> final_indices;
-  if (pieces_first) final_indices.push_back(piece);
+  Array<PrimExpr> quotients, kept, remainders;
   for (size_t i = 0; i < rank; ++i) {
-    if (i != axis) final_indices.push_back(initial[i]);
-    if (i == axis && !pieces_first) final_indices.push_back(piece);
+    const auto piece = std::find_if(pieces.begin(), pieces.end(),
+                                    [&](const PiecewiseAxis& p) { return p.axis == i; });
+    if (piece == pieces.end()) {
+      kept.push_back(initial[i]);
+    } else {
+      (quotients_first ? quotients : kept).push_back(floordiv(initial[i], piece->width));
+    }
   }
-  final_indices.push_back(floormod(initial[axis], width));
+  for (const PiecewiseAxis& piece : pieces) {
+    remainders.push_back(floormod(initial[piece.axis], piece.width));
+  }
+  Array<PrimExpr> final_indices = quotients;
+  for (const PrimExpr& index : kept) final_indices.push_back(index);
+  for (const PrimExpr& index : remainders) final_indices.push_back(index);
   return index_map(initial, final_indices);
 }
 
@@ -50,47 +63,58 @@ ObjectRef piecewise_map(size_t rank, size_t axis, int64_t width, bool pieces_fir
 class TiledReduction {
  public:
   TiledReduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
-                 const CpuTraits& traits)
-      : schedule_(schedule), info_(info), tile_(tile), traits_(traits) {}
+                 const std::vector<Var>& weights, const CpuTraits& traits)
+      : schedule_(schedule), info_(info), tile_(tile), weights_(weights), traits_(traits) {}
 
   void apply() {
     const std::optional<BlockInfo> epilogue = epilogue_of(schedule_, info_);
-    if (tile_.packed) pack(*tile_.packed);
+    for (const Packing& packing : tile_.packings) pack(packing);
     const Block store = schedule_.cache_write(info_.block, 0, "local");
-    const size_t result_axis = *own_axis(info_.writes[0], vector_var());
-    if (scatters()) {
-      // Vectors of accumulators are whole and contiguous, whatever the result looks like.
-      schedule_.transform_layout_unpadded(info_.block, map_of(info_.writes[0], result_axis, false));
-    }
+    if (scatters() || tile_.reaches_beyond()) lay_out_accumulators();
     split();
     order();
     schedule_.reverse_compute_at(store, outer_.back(), /*preserve_unit_loops=*/true);
     if (epilogue) inline_epilogue(epilogue->block);
     mark_tile();
-    mark_store(store, result_axis);
+    if (!scatters()) mark_store(store);
     if (info_.volume() >= kParallelThreshold) parallelise(schedule_, outer_, traits_);
     schedule_.decompose_reduction(info_.block, reductions_.front());
   }
 
  private:
-  const Var& vector_var() const { return info_.iterations[tile_.vector_axis].var; }
+  const Var& variable(size_t axis) const { return info_.iterations[axis].var; }
+  size_t result_axis(size_t axis) const { return *own_axis(info_.writes[0], variable(axis)); }
 
-  /// Whether a vector's lanes go to the result one by one.
+  /// Whether a vector's lanes go to the result one by one. Such stores are left as loops: unrolled,
+  /// they would be thousands of instructions.
   bool scatters() const {
     return tile_.beyond || !info_.writes[0].steps[tile_.vector_axis].is_unit();
   }
 
-  ObjectRef map_of(const Access& access, size_t axis, bool pieces_first) const {
-    return piecewise_map(access.indices.size(), axis, tile_.width(), pieces_first,
-                         type_of(vector_var()));
+  void pack(const Packing& packing) {
+    const Access& access = info_.reads[packing.operand];
+    const Block copy =
+        schedule_.cache_read(info_.block, static_cast<int>(packing.operand), "global");
+    const bool weight = std::any_of(weights_.begin(), weights_.end(),
+                                    [&](const Var& w) { return w.same_as(access.buffer); });
+    if (weight) schedule_.annotate(copy, kLayoutRewriteBlock, 1);
+    const Var& index = variable(packing.axis);
+    const std::vector<PiecewiseAxis> piece = {{*own_axis(access, index), packing.width}};
+    schedule_.transform_layout_padded(
+        copy, piecewise_map(access.indices.size(), piece, /*quotients_first=*/true, type_of(index)),
+        number(0, access.dtype));
   }
 
-  void pack(size_t operand) {
-    const Access& access = info_.reads[operand];
-    const Block copy = schedule_.cache_read(info_.block, static_cast<int>(operand), "global");
-    schedule_.annotate(copy, kLayoutRewriteBlock, 1);
-    schedule_.transform_layout_padded(copy, map_of(access, *own_axis(access, vector_var()), true),
-                                      number(0, access.dtype));
+  /// Vectors of accumulators are whole and contiguous, whatever the result looks like.
+  void lay_out_accumulators() {
+    std::vector<PiecewiseAxis> pieces;
+    for (const TilePart& part : tile_.parts) {
+      if (part.beyond) pieces.push_back({result_axis(part.axis), part.extent});
+    }
+    pieces.push_back({result_axis(tile_.vector_axis), tile_.width()});
+    schedule_.transform_layout_unpadded(
+        info_.block, piecewise_map(info_.writes[0].indices.size(), pieces,
+                                   /*quotients_first=*/false, type_of(variable(0))));
   }
 
   void split() {
@@ -100,26 +124,29 @@ class TiledReduction {
     }
     const Loop& vector_loop = loops[tile_.vector_axis];
     const std::vector<int64_t> inner = {tile_.vectors, tile_.lanes};
-    const std::vector<Loop> pieces = tile_.beyond ? schedule_.split_beyond(vector_loop, inner)
-                                                  : schedule_.split(vector_loop, inner);
+    const std::vector<Loop> pieces = split_loop(vector_loop, inner, tile_.beyond);
     vector_outer_ = pieces[0];
     vectors_ = pieces[1];
     lanes_ = pieces[2];
     for (size_t axis : info_.result_order()) {
       if (axis == tile_.vector_axis) continue;
-      const auto part = std::find_if(tile_.parts.begin(), tile_.parts.end(),
-                                     [&](const TilePart& p) { return p.axis == axis; });
-      if (part == tile_.parts.end()) {
+      const TilePart* part = tile_.part(axis);
+      if (!part) {
         others_.push_back(loops[axis]);
         continue;
       }
-      const std::vector<Loop> halves = schedule_.split(loops[axis], {part->extent});
+      const std::vector<Loop> halves = split_loop(loops[axis], {part->extent}, part->beyond);
       part_outer_.push_back(halves[0]);
       part_inner_.push_back(halves[1]);
     }
   }
 
-  /// Bytes read over the whole nest by operands that move with the vector axis (`vector` true) or only with the parts.
+  std::vector<Loop> split_loop(const Loop& loop, const std::vector<int64_t>& inner, bool beyond) {
+    return beyond ? schedule_.split_beyond(loop, inner) : schedule_.split(loop, inner);
+  }
+
+  /// Bytes read over the whole nest by operands that move with the vector axis (`vector` true) or
+  /// only with the parts.
   double bytes(bool vector) const {
     double sum = 0;
     for (const Access& read : info_.reads) {
@@ -135,7 +162,8 @@ class TiledReduction {
     });
   }
 
-  /// Whether each piece of the vector axis runs over all of the other axes, rather than the other way round.
+  /// Whether each piece of the vector axis runs over all of the other axes, rather than the other
+  /// way round.
   bool pieces_outermost() const {
     if (all_move_with_vector() || tile_.parts.empty()) return false;
     const double others = bytes(false);
@@ -184,14 +212,13 @@ class TiledReduction {
     }
   }
 
-  void mark_store(const Block& store, size_t result_axis) {
-    // Lane by lane, unrolled, it would be thousands of instructions.
-    if (scatters()) return;
+  void mark_store(const Block& store) {
+    const size_t lane_axis = result_axis(tile_.vector_axis);
     const std::vector<Loop> loops = schedule_.loops(store);
     const size_t rank = info_.writes[0].indices.size();
     std::vector<Loop> tile(loops.end() - static_cast<std::ptrdiff_t>(rank), loops.end());
-    const std::vector<Loop> pieces = schedule_.split(tile[result_axis], {tile_.lanes});
-    tile.erase(tile.begin() + static_cast<std::ptrdiff_t>(result_axis));
+    const std::vector<Loop> pieces = schedule_.split(tile[lane_axis], {tile_.lanes});
+    tile.erase(tile.begin() + static_cast<std::ptrdiff_t>(lane_axis));
     tile.insert(tile.end(), pieces.begin(), pieces.end());
     schedule_.reorder(tile);
     if (tile_.lanes > 1) schedule_.vectorize(tile.back());
@@ -202,6 +229,7 @@ class TiledReduction {
   TirSchedule& schedule_;
   const BlockInfo& info_;
   const Tile& tile_;
+  const std::vector<Var>& weights_;
   const CpuTraits& traits_;
   std::vector<Loop> others_, part_outer_, part_inner_, reductions_, outer_;
   Loop vector_outer_, vectors_, lanes_;
@@ -219,9 +247,11 @@ TileProblem tile_problem(const BlockInfo& info, const std::vector<Var>& weights)
   for (const Access& read : info.reads) {
     TileOperand operand;
     operand.steps = read.steps;
-    operand.bytes = read.item_count() * (read.dtype.bits / 8);
+    operand.items = read.item_count();
+    operand.weight = std::any_of(weights.begin(), weights.end(),
+                                 [&](const Var& w) { return w.same_as(read.buffer); });
     for (size_t i = 0; i < info.iterations.size(); ++i) {
-      operand.packable.push_back(is_packable(read, info, i, weights));
+      operand.packable.push_back(is_packable(read, info, i));
     }
     problem.operands.push_back(operand);
   }
@@ -241,9 +271,36 @@ std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInf
   return info;
 }
 
+bool pad_product(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
+                 const std::vector<Var>& weights) {
+  const auto is_weight = [&](const Access& read) {
+    return std::any_of(weights.begin(), weights.end(),
+                       [&](const Var& w) { return w.same_as(read.buffer); });
+  };
+  const auto is_product_operand = [&](const Access& read) {
+    return std::all_of(read.indices.begin(), read.indices.end(), [&](const PrimExpr& index) {
+      return std::any_of(info.iterations.begin(), info.iterations.end(),
+                         [&](const Iteration& i) { return index.same_as(i.var); });
+    });
+  };
+  if (!tile.beyond || std::any_of(info.reads.begin(), info.reads.end(), is_weight)) return false;
+  if (!std::all_of(info.reads.begin(), info.reads.end(), is_product_operand)) return false;
+  std::vector<int64_t> factors(info.iterations.size(), 1);
+  factors[tile.vector_axis] = tile.width();
+  for (const TilePart& part : tile.parts) {
+    if (part.beyond) factors[part.axis] = part.extent;
+  }
+  try {
+    schedule.pad_einsum(info.block, factors);
+  } catch (const ffi::Error&) {
+    return false;  // not the product of matrices that TVM knows how to pad
+  }
+  return true;
+}
+
 void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
-                              const CpuTraits& traits) {
-  TiledReduction(schedule, info, tile, traits).apply();
+                              const std::vector<Var>& weights, const CpuTraits& traits) {
+  TiledReduction(schedule, info, tile, weights, traits).apply();
 }
 
 }  // namespace nnef_tvm

@@ -26,7 +26,8 @@ int64_t full_lanes(const BlockInfo& info, const CpuTraits& traits) {
   return std::max(1, traits.vector_bytes / std::max(1, info.writes[0].dtype.bits / 8));
 }
 
-/// The widest vectors (a few registers, to hide their latency) that divide the extent; 1 when none do.
+/// The widest vectors (a few registers, to hide their latency) that divide the extent; 1 when none
+/// do.
 int64_t lanes_for(int64_t extent, int64_t full) {
   for (int64_t lanes = 4 * full; lanes > 1; lanes /= 2) {
     if (extent % lanes == 0 && extent >= 2 * lanes) return lanes;
@@ -42,26 +43,22 @@ std::optional<double> row_reduction_cycles(const BlockInfo& info, const CpuTrait
   const int64_t full = full_lanes(info, traits);
   const int64_t lanes = lanes_for(info.iterations[*axis].extent, full);
   if (lanes == 1) return std::nullopt;
-  const double steps =
-      static_cast<double>(info.reduction_volume()) / static_cast<double>(lanes);
+  const double steps = static_cast<double>(info.reduction_volume()) / static_cast<double>(lanes);
   const double step = std::max(4.0, static_cast<double>(lanes) / static_cast<double>(full));
   return static_cast<double>(info.spatial_volume()) *
          (steps * step + static_cast<double>(lanes) * kHorizontalCycles);
 }
 
-void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info,
-                            const CpuTraits& traits) {
+void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits) {
   const size_t axis = *contiguous_reduction(info);
   const int64_t lanes = lanes_for(info.iterations[axis].extent, full_lanes(info, traits));
   const std::optional<BlockInfo> epilogue = epilogue_of(schedule, info);
   const std::vector<Loop> loops = schedule.loops(info.block);
   std::vector<Loop> order, spatial;
-  size_t reductions = 0;
   for (size_t i : info.result_order()) spatial.push_back(loops[i]);
   order = spatial;
   for (size_t i = 0; i < loops.size(); ++i) {
     if (!info.iterations[i].reduces) continue;
-    ++reductions;
     if (i != axis) order.push_back(loops[i]);
   }
   const std::vector<Loop> pieces = schedule.split(loops[axis], {lanes});
@@ -73,16 +70,22 @@ void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info,
   // The loops now belong to the partial results; the block that adds them up has loops of its own.
   std::vector<Loop> final_loops = schedule.loops(info.block);
   final_loops.pop_back();
-  if (!final_loops.empty()) schedule.compute_at(partial, final_loops.back(), true);
+  if (!final_loops.empty()) schedule.compute_at(partial, final_loops.back(), false);
   if (epilogue && !final_loops.empty()) {
     schedule.reverse_compute_at(epilogue->block, final_loops.back(), true);
   }
-  const std::vector<Loop> inner = schedule.loops(partial);
+  // Below the rows: the lanes, which are spatial now, and the reductions, in an order of TVM's.
+  std::vector<Loop> inner = schedule.loops(partial);
+  inner.erase(inner.begin(), inner.begin() + static_cast<std::ptrdiff_t>(final_loops.size()));
+  if (!final_loops.empty()) {
+    std::rotate(inner.begin(), inner.begin() + 1, inner.end());
+    schedule.reorder(inner);
+  }
   schedule.vectorize(inner.back());
   if (!final_loops.empty() && info.volume() >= kParallelThreshold) {
     parallelise(schedule, final_loops, traits);
   }
-  schedule.decompose_reduction(partial, inner[inner.size() - 1 - reductions]);
+  schedule.decompose_reduction(partial, inner.front());
 }
 
 }  // namespace nnef_tvm

@@ -1,4 +1,5 @@
-// The rules: each schedules one block of a PrimFunc (and what belongs to it), or throws tvm::ffi::Error.
+// The rules: each schedules one block of a PrimFunc (and what belongs to it), or throws
+// tvm::ffi::Error.
 #pragma once
 
 #include <optional>
@@ -11,14 +12,15 @@
 
 namespace nnef_tvm {
 
-/// Inlines what need not be stored: data movement and arithmetic before other elementwise blocks, and before
-/// reductions that use each item about once.
+/// Inlines what need not be stored: data movement and arithmetic before other elementwise blocks,
+/// and before reductions that use each item about once.
 void inline_stages(TirSchedule& schedule);
 
-/// A reduction with its accumulators in registers, vectorised along a spatial axis; the elementwise block that consumes
-/// its result, if any, in the same loops.
+/// A reduction with its accumulators in registers, vectorised along a spatial axis; the elementwise
+/// block that consumes its result, if any, in the same loops. Packed copies of `weights` are marked
+/// for kPack.
 void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
-                              const CpuTraits& traits);
+                              const std::vector<Var>& weights, const CpuTraits& traits);
 
 /// A reduction along contiguous items, vectorised along them by partial results.
 void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits);
@@ -33,10 +35,15 @@ void schedule_any(TirSchedule& schedule, const BlockInfo& info, const CpuTraits&
 /// The elementwise block that alone consumes the reduction's result, item by item.
 std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInfo& reduction);
 
+/// Pads a product of activations (with a short reduction, whose results cannot be stored lane by
+/// lane) so that the tile's axes divide; a stage after it drops the padding. Whether it did.
+bool pad_product(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
+                 const std::vector<Var>& weights);
+
 TileProblem tile_problem(const BlockInfo& info, const std::vector<Var>& weights);
 
-/// Fuses leading loops until there is work for all cores and makes them parallel. `loops` are outermost first, all
-/// spatial, and nested directly.
+/// Fuses leading loops until there is work for all cores and makes them parallel. `loops` are
+/// outermost first, all spatial, and nested directly.
 void parallelise(TirSchedule& schedule, const std::vector<Loop>& loops, const CpuTraits& traits);
 
 /// Below so many operations, starting the threads costs more than they save.

@@ -14,22 +14,27 @@ namespace {
 
 constexpr const char* kScheduled = "tirx.is_scheduled";
 
-void schedule_reduction(TirSchedule& schedule, const BlockInfo& info,
-                        const std::vector<Var>& weights, const CpuTraits& traits) {
+void schedule_reduction(TirSchedule& schedule, BlockInfo info, const std::vector<Var>& weights,
+                        const CpuTraits& traits) {
   if (!info.regular) return schedule_any(schedule, info, traits);
-  const std::optional<Tile> tile = choose_tile(tile_problem(info, weights), traits);
+  std::optional<Tile> tile = choose_tile(tile_problem(info, weights), traits);
+  if (tile && pad_product(schedule, info, *tile, weights)) {
+    info = inspect(schedule, info.block);
+    tile = choose_tile(tile_problem(info, weights), traits);
+  }
   const std::optional<double> row = row_reduction_cycles(info, traits);
   if (row && (!tile || *row < tile->cycles)) {
     schedule_row_reduction(schedule, info, traits);
   } else if (tile) {
-    schedule_tiled_reduction(schedule, info, *tile, traits);
+    schedule_tiled_reduction(schedule, info, *tile, weights, traits);
   } else {
     schedule_any(schedule, info, traits);
   }
 }
 
 bool rewrites_layout(const TirSchedule& schedule, const Block& block) {
-  return field<Map<String, Any>>(schedule.node(block), "annotations").count(kLayoutRewriteBlock) > 0;
+  return field<Map<String, Any>>(schedule.node(block), "annotations").count(kLayoutRewriteBlock) >
+         0;
 }
 
 PrimFunc with_rules(const PrimFunc& function, const std::vector<Var>& weights,
@@ -68,13 +73,13 @@ PrimFunc scheduled(const PrimFunc& function, const std::vector<Var>& weights,
   if (!weights.empty()) {
     try {
       return with_rules(function, weights, traits);
-    } catch (const ffi::Error& e) {fprintf(stderr,"DBG %s\n",e.what());
+    } catch (const ffi::Error&) {
       // Without packed weights fewer primitives are needed.
     }
   }
   try {
     return with_rules(function, {}, traits);
-  } catch (const ffi::Error& e) {fprintf(stderr,"DBG %s\n",e.what());
+  } catch (const ffi::Error&) {
     // A primitive did not apply.
   }
   try {
@@ -101,6 +106,8 @@ std::vector<Var> parameters(const PrimFunc& function, const std::vector<bool>& c
 }  // namespace
 
 IRModule schedule_cpu(IRModule module, const Target& target, WeightLayout layout) {
+  static const bool registered = (register_infinite_extremes(), true);
+  static_cast<void>(registered);
   const CpuTraits traits = cpu_traits(target);
   std::map<std::string, std::vector<bool>> weights;
   if (layout == WeightLayout::kPack) weights = weight_arguments(module);

@@ -7,7 +7,7 @@ namespace nnef_tvm {
 
 /// What the schedules need to know of a CPU.
 struct CpuTraits {
-  int vector_bytes = 16;    ///< 16 (SSE, NEON), 32 (AVX2), 64 (AVX-512)
+  int vector_bytes = 16;  ///< 16 (SSE, NEON), 32 (AVX2), 64 (AVX-512)
   int vector_registers = 16;
   int cores = 1;
   int l1_bytes = 32 << 10;
@@ -20,12 +20,13 @@ CpuTraits cpu_traits(const Target& target);
 /// What becomes of weights whose layout does not suit the kernel.
 enum class WeightLayout {
   kKeep,  ///< kernels take them as they are
-  kPack,  ///< "main" calls kernels that lay them out anew; LiftTransformParams moves these calls to compile time
+  kPack,  ///< "main" calls kernels that lay them out anew; LiftTransformParams moves these calls to
+          ///< compile time
 };
 
-/// Schedules every PrimFunc of the module that is not scheduled yet: parallel, vectorised, tiled reductions.
-/// A function that no rule takes gets the general rule; one that even that cannot take stays as it is.
-/// With kPack, "main" must still be in dataflow form, with the attribute num_input.
+/// Schedules every PrimFunc of the module that is not scheduled yet: parallel, vectorised, tiled
+/// reductions. A function that no rule takes gets the general rule; one that even that cannot take
+/// stays as it is. With kPack, "main" must still be in dataflow form, with the attribute num_input.
 IRModule schedule_cpu(IRModule module, const Target& target,
                       WeightLayout layout = WeightLayout::kKeep);
 

@@ -6,14 +6,16 @@
 namespace nnef_tvm {
 namespace {
 
-/// Of an item of the producer in all of the consumer's iterations: how often it is computed when inlined.
+/// Of an item of the producer in all of the consumer's iterations: how often it is computed when
+/// inlined.
 double repetition(const BlockInfo& producer, const BlockInfo& consumer) {
   return static_cast<double>(consumer.volume()) /
          static_cast<double>(std::max<int64_t>(1, producer.volume()));
 }
 
-/// Whether a reduction may take its padding inline: each lane of a vector reads items of its own (as in poolings and
-/// depthwise convolutions), so that few results share an item, and the condition is the same for all of them.
+/// Whether a reduction may take its padding inline: each lane of a vector reads items of its own
+/// (as in poolings and depthwise convolutions), so that few results share an item, and the
+/// condition is the same for all of them.
 bool takes_padding(const BlockInfo& padding, const BlockInfo& consumer) {
   if (!consumer.regular || padding.work.function_calls > 0) return false;
   const size_t lane_axis = consumer.result_order().back();

@@ -12,62 +12,78 @@ constexpr size_t kPartAxes = 3;  // axes considered for the rest of the tile: th
 // A model of a core: two multiply-adds and two loads in each cycle, results after four.
 constexpr double kPerCycle = 2;
 constexpr double kLatency = 4;
-constexpr double kStreamedBytesPerCycle = 10;  // from the second cache
 constexpr double kLoopCycles = 0.5;
-constexpr double kDistance = 0.005;
-constexpr double kGuardFactor = 1.2;   // guards around single results of a partial tile
+constexpr double kStreamedBytesPerCycle = 10;  // from the second cache
 constexpr double kScatterFactor = 1.5;  // loading or storing the lanes of a vector one by one
-constexpr double kComplexFactor = 2;   // computing the address of each lane
+constexpr double kComplexFactor = 2;    // computing the address of each lane
+constexpr double kCopyCycles = 2;       // for each item of a packed copy
+constexpr double kDistance = 0.005;
+// Guards around the results of a partial tile: between few tiles the compiler takes them out of the
+// loops.
+constexpr int64_t kFewTiles = 4;
+constexpr double kFewGuards = 1.2;
+constexpr double kManyGuards = 3.5;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// One candidate's costs, given the axis that is vectorised.
+/// Completes and rates tiles with a given vector.
 class Candidate {
  public:
-  Candidate(const TileProblem& problem, const CpuTraits& traits, size_t axis, int64_t lanes)
-      : problem_(problem), traits_(traits), axis_(axis), lanes_(lanes) {}
-
-  /// Whether a last piece that sticks out reads only packed, hence padded, memory.
-  bool may_reach_beyond() const {
-    return std::all_of(problem_.operands.begin(), problem_.operands.end(),
-                       [&](const TileOperand& o) {
-                         return o.steps[axis_].is_none() || o.packable[axis_];
-                       }) &&
-           packable_operand().has_value();
+  Candidate(const TileProblem& problem, const CpuTraits& traits, size_t axis, int64_t lanes,
+            int64_t vectors, bool pack_strided)
+      : problem_(problem), traits_(traits), pack_strided_(pack_strided) {
+    base_.vector_axis = axis;
+    base_.lanes = lanes;
+    base_.vectors = vectors;
   }
 
-  /// The one operand that can be packed; two would need two layouts of activations.
-  std::optional<size_t> packable_operand() const {
-    std::optional<size_t> found;
-    for (size_t i = 0; i < problem_.operands.size(); ++i) {
-      const TileOperand& operand = problem_.operands[i];
-      if (operand.steps[axis_].is_none() || !operand.packable[axis_]) continue;
-      if (found) return std::nullopt;
-      found = i;
-    }
-    return found;
-  }
-
-  std::optional<Tile> evaluate(int64_t vectors, const std::vector<TilePart>& parts) const {
-    Tile tile;
-    tile.vector_axis = axis_;
-    tile.lanes = lanes_;
-    tile.vectors = vectors;
+  /// Nullopt when the vector axis has a rest that cannot be handled.
+  std::optional<Tile> evaluate(const std::vector<TilePart>& parts) const {
+    Tile tile = base_;
     tile.parts = parts;
-    const int64_t extent = problem_.extents[axis_];
-    tile.beyond = extent % tile.width() != 0;
-    if (tile.beyond && !may_reach_beyond()) return std::nullopt;
-    if (!fits_registers(tile)) return std::nullopt;
-    const std::optional<size_t> packable = packable_operand();
-    if (packable && (extent > tile.width() || tile.beyond ||
-                     !problem_.operands[*packable].steps[axis_].is_unit())) {
-      tile.packed = packable;
-    }
+    if (tile.accumulators() + tile.vectors + 1 > traits_.vector_registers) return std::nullopt;
+    if (!pack_for_vectors(tile)) return std::nullopt;
+    for (TilePart& part : tile.parts) pack_for_part(tile, part);
     tile.cycles = cycles(tile);
     return tile;
   }
 
  private:
+  bool has_rest(size_t axis, int64_t width) const { return problem_.extents[axis] % width != 0; }
+
+  /// Packs all operands that move with the axis; false, and no change, when one cannot be.
+  bool pack_all(Tile& tile, size_t axis, int64_t width) const {
+    std::vector<Packing> added;
+    for (size_t i = 0; i < problem_.operands.size(); ++i) {
+      const TileOperand& operand = problem_.operands[i];
+      if (operand.steps[axis].is_none()) continue;
+      if (!operand.packable[axis] || tile.packs(i)) return false;
+      added.push_back({i, axis, width});
+    }
+    tile.packings.insert(tile.packings.end(), added.begin(), added.end());
+    return !added.empty();
+  }
+
+  bool pack_for_vectors(Tile& tile) const {
+    const size_t axis = tile.vector_axis;
+    if (has_rest(axis, tile.width())) {
+      tile.beyond = true;
+      return pack_all(tile, axis, tile.width());
+    }
+    for (size_t i = 0; i < problem_.operands.size(); ++i) {
+      const TileOperand& operand = problem_.operands[i];
+      const Step& step = operand.steps[axis];
+      if (step.is_none() || !operand.packable[axis]) continue;
+      const bool pays = operand.weight ? problem_.extents[axis] > tile.width() || !step.is_unit()
+                                       : pack_strided_ && !step.is_unit();
+      if (pays) tile.packings.push_back({i, axis, tile.width()});
+    }
+    return true;
+  }
+
+  void pack_for_part(Tile& tile, TilePart& part) const {
+    part.beyond = has_rest(part.axis, part.extent) && pack_all(tile, part.axis, part.extent);
+  }
 
   /// How many different items (or vectors) of an operand one step of the reduction loads.
   double loads(const Tile& tile, size_t index) const {
@@ -76,72 +92,93 @@ class Candidate {
     for (const TilePart& part : tile.parts) {
       if (!operand.steps[part.axis].is_none()) count *= static_cast<double>(part.extent);
     }
-    const Step& step = operand.steps[axis_];
+    const Step& step = operand.steps[tile.vector_axis];
     const bool stays = step.kind == Step::Kind::kComplex && step.run % tile.width() == 0;
     if (step.is_none() || stays) return count;
     count *= static_cast<double>(tile.vectors);
-    if (step.is_unit() || tile.packed == index) return count;
-    const double scattered = count * static_cast<double>(lanes_);
+    if (step.is_unit() || packed_for_vectors(tile, index)) return count;
+    const double scattered = count * static_cast<double>(tile.lanes);
     return scattered * (step.kind == Step::Kind::kComplex ? kComplexFactor : kScatterFactor);
   }
 
-  /// Accumulators, the vectors that all of them share, and one to load the other operand into.
-  bool fits_registers(const Tile& tile) const {
-    return tile.accumulators() + tile.vectors + 1 <= traits_.vector_registers;
+  bool packed_for_vectors(const Tile& tile, size_t operand) const {
+    return std::any_of(tile.packings.begin(), tile.packings.end(), [&](const Packing& p) {
+      return p.operand == operand && p.axis == tile.vector_axis;
+    });
   }
 
-  /// What one step reads of operands that only the vector axis moves, when they do not stay in the first cache from
-  /// one tile to the next.
+  /// What one step reads of operands that only the vector axis moves, when they do not stay in the
+  /// first cache from one tile to the next.
   double streamed_bytes(const Tile& tile, double reduction) const {
     double bytes = 0;
     for (const TileOperand& operand : problem_.operands) {
       const bool shared = std::all_of(tile.parts.begin(), tile.parts.end(), [&](const TilePart& p) {
         return operand.steps[p.axis].is_none();
       });
-      if (shared && !operand.steps[axis_].is_none()) {
+      if (shared && !operand.steps[tile.vector_axis].is_none()) {
         bytes += static_cast<double>(tile.width() * problem_.item_bytes);
       }
     }
     return bytes * reduction > traits_.l1_bytes ? bytes : 0;
   }
 
-  double cycles(const Tile& tile) const {
-    const double accumulators = static_cast<double>(tile.accumulators());
+  double step_cycles(const Tile& tile, double reduction) const {
     double load_count = 0;
     for (size_t i = 0; i < problem_.operands.size(); ++i) load_count += loads(tile, i);
+    return std::max({static_cast<double>(tile.accumulators()) / kPerCycle, load_count / kPerCycle,
+                     kLatency, streamed_bytes(tile, reduction) / kStreamedBytesPerCycle}) +
+           kLoopCycles;
+  }
+
+  double store_cycles(const Tile& tile) const {
+    const bool scatters = !problem_.result_steps[tile.vector_axis].is_unit() || tile.beyond;
+    const double lanes = scatters ? static_cast<double>(tile.lanes) * kScatterFactor : 1;
+    return static_cast<double>(tile.accumulators()) * lanes + 2 * kLatency;
+  }
+
+  double penalties(const Tile& tile) const {
+    double factor = 1;
+    for (size_t i = 0; i < tile.parts.size(); ++i) {
+      const TilePart& part = tile.parts[i];
+      if (has_rest(part.axis, part.extent) && !part.beyond) {
+        const int64_t tiles = ceil_div(problem_.extents[part.axis], part.extent);
+        factor *= tiles <= kFewTiles ? kFewGuards : kManyGuards;
+      }
+      // Of two axes the later one is closer in memory.
+      if (i + 1 < tile.parts.size()) factor *= 1 + kDistance * static_cast<double>(part.extent);
+    }
+    return factor;
+  }
+
+  double copies(const Tile& tile) const {
+    double items = 0;
+    for (const Packing& packing : tile.packings) {
+      const TileOperand& operand = problem_.operands[packing.operand];
+      if (!operand.weight) items += static_cast<double>(operand.items);
+    }
+    return items * kCopyCycles;
+  }
+
+  double cycles(const Tile& tile) const {
     double reduction = 1;
-    double tiles = static_cast<double>(ceil_div(problem_.extents[axis_], tile.width()));
+    double tiles = 1;
     for (size_t i = 0; i < problem_.extents.size(); ++i) {
-      if (i == axis_) continue;
-      const auto part = std::find_if(tile.parts.begin(), tile.parts.end(),
-                                     [&](const TilePart& p) { return p.axis == i; });
-      const int64_t size = part == tile.parts.end() ? 1 : part->extent;
+      const TilePart* part = tile.part(i);
+      const int64_t size = i == tile.vector_axis ? tile.width() : part ? part->extent : 1;
       const double count = static_cast<double>(ceil_div(problem_.extents[i], size));
       (problem_.reduces[i] ? reduction : tiles) *= count;
     }
-    const double step = std::max({accumulators / kPerCycle, load_count / kPerCycle, kLatency,
-                                  streamed_bytes(tile, reduction) / kStreamedBytesPerCycle}) +
-                        kLoopCycles;
-    const bool scatters = !problem_.result_steps[axis_].is_unit() || tile.beyond;
-    const double store =
-        accumulators * (scatters ? static_cast<double>(lanes_) * kScatterFactor : 1) + 2 * kLatency;
-    double total = tiles * (step * reduction + store);
-    for (size_t i = 0; i < tile.parts.size(); ++i) {
-      const TilePart& part = tile.parts[i];
-      if (problem_.extents[part.axis] % part.extent != 0) total *= kGuardFactor;
-      // Of two axes the later one is closer in memory.
-      if (i + 1 < tile.parts.size()) total *= 1 + kDistance * static_cast<double>(part.extent);
-    }
-    const double cores = traits_.cores;
-    return total * (std::max(1.0, static_cast<double>(ceil_div(
-                                      static_cast<int64_t>(tiles), traits_.cores)) *
-                                      cores / tiles));
+    const double rounds =
+        static_cast<double>(ceil_div(static_cast<int64_t>(tiles), traits_.cores)) * traits_.cores;
+    return rounds * (step_cycles(tile, reduction) * reduction + store_cycles(tile)) *
+               penalties(tile) +
+           copies(tile);
   }
 
   const TileProblem& problem_;
   const CpuTraits& traits_;
-  size_t axis_;
-  int64_t lanes_;
+  bool pack_strided_;
+  Tile base_;
 };
 
 /// All ways to take at most two of the axes into the tile, with their sizes.
@@ -177,19 +214,37 @@ int64_t Tile::accumulators() const {
   return count;
 }
 
+bool Tile::reaches_beyond() const {
+  return beyond ||
+         std::any_of(parts.begin(), parts.end(), [](const TilePart& part) { return part.beyond; });
+}
+
+const TilePart* Tile::part(size_t axis) const {
+  const auto found = std::find_if(parts.begin(), parts.end(),
+                                  [&](const TilePart& part) { return part.axis == axis; });
+  return found == parts.end() ? nullptr : &*found;
+}
+
+bool Tile::packs(size_t operand) const {
+  return std::any_of(packings.begin(), packings.end(),
+                     [&](const Packing& packing) { return packing.operand == operand; });
+}
+
 std::optional<Tile> choose_tile(const TileProblem& problem, const CpuTraits& traits) {
   std::optional<Tile> best;
-  const int64_t most_lanes = std::max<int64_t>(1, traits.vector_bytes / problem.item_bytes);
+  const int64_t full = std::max<int64_t>(1, traits.vector_bytes / problem.item_bytes);
   for (size_t axis = 0; axis < problem.extents.size(); ++axis) {
     if (problem.reduces[axis]) continue;
     const auto choices = part_choices(problem, axis, traits.vector_registers);
-    for (int64_t lanes = problem.scalar[axis] ? 1 : most_lanes; lanes >= 1; lanes /= 2) {
-      const Candidate candidate(problem, traits, axis, lanes);
+    for (int64_t lanes = problem.scalar[axis] ? 1 : full; lanes >= 1; lanes /= 2) {
       for (int64_t vectors = 1; vectors <= kMaxVectors; ++vectors) {
         if (vectors > 1 && (vectors - 1) * lanes >= problem.extents[axis]) break;
-        for (const auto& parts : choices) {
-          const auto tile = candidate.evaluate(vectors, parts);
-          if (tile && (!best || tile->cycles < best->cycles)) best = tile;
+        for (bool pack_strided : {true, false}) {
+          const Candidate candidate(problem, traits, axis, lanes, vectors, pack_strided);
+          for (const auto& parts : choices) {
+            const auto tile = candidate.evaluate(parts);
+            if (tile && (!best || tile->cycles < best->cycles)) best = tile;
+          }
         }
       }
     }

@@ -9,8 +9,9 @@
 
 namespace nnef_tvm {
 
-/// For each PrimFunc that the function "main" calls: which of its arguments depend on weights alone in every call.
-/// Weights are the parameters after the first `num_input`, constants, and what is computed from them.
+/// For each PrimFunc that the function "main" calls: which of its arguments depend on weights alone
+/// in every call. Weights are the parameters after the first `num_input`, constants, and what is
+/// computed from them.
 std::map<std::string, std::vector<bool>> weight_arguments(const IRModule& module);
 
 }  // namespace nnef_tvm
