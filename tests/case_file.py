@@ -101,6 +101,13 @@ def array(section):
     return np.array(items, dtype=np.dtype(dtype)).reshape(shape)
 
 
+def content(section):
+    """The bytes of the file that a file, dat or bytes section stands for."""
+    if section.kind == "dat":
+        return tensor_file(section)
+    return section.body.encode() if section.kind == "file" else bytes.fromhex(section.body)
+
+
 ITEM_CODES = {"float": 0, "uint": 1, "quint": 2, "qint": 3, "int": 4, "bool": 5}
 
 

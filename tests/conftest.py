@@ -113,12 +113,7 @@ def write_files(folder, sections):
         if section.kind in ("file", "dat", "bytes"):
             path = model / section.arguments[0]
             path.parent.mkdir(parents=True, exist_ok=True)
-        if section.kind == "file":
-            path.write_text(section.body, newline="")
-        elif section.kind == "dat":
-            path.write_bytes(case_file.tensor_file(section))
-        elif section.kind == "bytes":
-            path.write_bytes(bytes.fromhex(section.body))
+            path.write_bytes(case_file.content(section))
         elif section.kind == "npy":
             np.save(folder / section.arguments[0], case_file.array(section))
 

@@ -6,14 +6,14 @@ usage: make_corpus.py OUT_DIR      makes OUT_DIR/graph, OUT_DIR/quant, OUT_DIR/d
 import pathlib
 import sys
 
-import_path = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(import_path))
+tests = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(tests))
 import case_file
 
 out = pathlib.Path(sys.argv[1])
 for name in ("graph", "quant", "dat"):
     (out / name).mkdir(parents=True, exist_ok=True)
-for path in import_path.rglob("*.case"):
+for path in tests.rglob("*.case"):
     for number, section in enumerate(case_file.parse(path.read_text())[1]):
         if section.kind not in ("file", "bytes", "dat"):
             continue
@@ -21,6 +21,4 @@ for path in import_path.rglob("*.case"):
         corpus = {"graph.nnef": "graph", "graph.quant": "quant"}.get(name, "dat" if name.endswith(".dat") else None)
         if corpus is None:
             continue
-        content = {"file": lambda: section.body.encode(), "bytes": lambda: bytes.fromhex(section.body),
-                   "dat": lambda: case_file.tensor_file(section)}[section.kind]()
-        (out / corpus / f"{path.stem}-{number}").write_bytes(content)
+        (out / corpus / f"{path.stem}-{number}").write_bytes(case_file.content(section))

@@ -1,7 +1,5 @@
 #include "compile/passes/layout.h"
 
-#include <optional>
-
 #include "tvm/ir.h"
 #include "tvm/ir_module.h"
 #include "tvm/layout.h"

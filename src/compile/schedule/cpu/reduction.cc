@@ -14,6 +14,11 @@ namespace {
 constexpr int64_t kMaxUnrolledReduction = 16;
 constexpr int64_t kMaxUnrolledSteps = 160;
 
+bool reads_weight(const Access& access, const std::vector<Var>& weights) {
+  return std::any_of(weights.begin(), weights.end(),
+                     [&](const Var& weight) { return weight.same_as(access.buffer); });
+}
+
 /// Whether an operand can be copied so that pieces of one axis become innermost: the axis must be,
 /// by itself, one of the operand's.
 std::optional<size_t> own_axis(const Access& access, const Var& var) {
@@ -95,8 +100,7 @@ class TiledReduction {
     const Access& access = info_.reads[packing.operand];
     const Block copy =
         schedule_.cache_read(info_.block, static_cast<int>(packing.operand), "global");
-    const bool weight = std::any_of(weights_.begin(), weights_.end(),
-                                    [&](const Var& w) { return w.same_as(access.buffer); });
+    const bool weight = reads_weight(access, weights_);
     if (weight) schedule_.annotate(copy, kLayoutRewriteBlock, 1);
     const Var& index = variable(packing.axis);
     const std::vector<PiecewiseAxis> piece = {{*own_axis(access, index), packing.width}};
@@ -248,8 +252,7 @@ TileProblem tile_problem(const BlockInfo& info, const std::vector<Var>& weights)
     TileOperand operand;
     operand.steps = read.steps;
     operand.items = read.item_count();
-    operand.weight = std::any_of(weights.begin(), weights.end(),
-                                 [&](const Var& w) { return w.same_as(read.buffer); });
+    operand.weight = reads_weight(read, weights);
     for (size_t i = 0; i < info.iterations.size(); ++i) {
       operand.packable.push_back(is_packable(read, info, i));
     }
@@ -273,17 +276,15 @@ std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInf
 
 bool pad_product(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
                  const std::vector<Var>& weights) {
-  const auto is_weight = [&](const Access& read) {
-    return std::any_of(weights.begin(), weights.end(),
-                       [&](const Var& w) { return w.same_as(read.buffer); });
-  };
   const auto is_product_operand = [&](const Access& read) {
     return std::all_of(read.indices.begin(), read.indices.end(), [&](const PrimExpr& index) {
       return std::any_of(info.iterations.begin(), info.iterations.end(),
                          [&](const Iteration& i) { return index.same_as(i.var); });
     });
   };
-  if (!tile.beyond || std::any_of(info.reads.begin(), info.reads.end(), is_weight)) return false;
+  if (!tile.beyond || std::any_of(info.reads.begin(), info.reads.end(),
+                                  [&](const Access& read) { return reads_weight(read, weights); }))
+    return false;
   if (!std::all_of(info.reads.begin(), info.reads.end(), is_product_operand)) return false;
   std::vector<int64_t> factors(info.iterations.size(), 1);
   factors[tile.vector_axis] = tile.width();
