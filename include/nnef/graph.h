@@ -20,6 +20,9 @@ namespace nnef {
 /// NNEF's primitive types.
 enum class DType : uint8_t { scalar, integer, logical, string };
 std::string_view to_string(DType type);
+/// The item type of tensors of a primitive type when nothing says otherwise: float32, int32, bool8.
+/// Strings have none; asking for it gives float32.
+ItemType default_item(DType type);
 
 /// A tensor of the graph, by index into Graph::tensors.
 struct TensorRef {
@@ -85,6 +88,9 @@ struct Quantization {
 struct Tensor {
   std::string name;
   DType dtype = DType::scalar;
+  /// How items are stored and which numbers they can be: float 16/32/64, int and uint 8 to 64,
+  /// bool8. Set by inference; the rule for mixed types is in docs/semantics.md.
+  ItemType item;
   std::optional<Shape> shape;  ///< known after inference
   Location where;              ///< of its assignment
   TensorDataPtr data;          ///< of variables, when read

@@ -19,6 +19,9 @@ struct LoadOptions {
   std::function<bool(std::string_view)> keep_compound;
   /// Replaces the shape of an external (graph input), by tensor name; the rank must stay.
   std::map<std::string, Shape, std::less<>> input_shapes;
+  /// Replaces the item type of an external, by tensor name; it must be one of the external's
+  /// primitive type.
+  std::map<std::string, ItemType, std::less<>> input_types;
   /// Read the headers and map the data of variables.
   bool read_data = true;
 };

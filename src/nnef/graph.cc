@@ -55,6 +55,12 @@ std::vector<std::pair<int64_t, int64_t>> to_pairs(const Value& value) {
 
 std::string_view to_string(DType type) { return kTypeNames[static_cast<size_t>(type)]; }
 
+ItemType default_item(DType type) {
+  if (type == DType::integer) return {ItemCode::int_, 0, 32};
+  if (type == DType::logical) return {ItemCode::bool_, 0, 8};
+  return {ItemCode::float_, 0, 32};
+}
+
 bool operator==(const Value& a, const Value& b) {
   if (a.index() != b.index()) return false;
   if (const auto* array = a.get<Array>()) return array->items == b.get<Array>()->items;

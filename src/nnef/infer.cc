@@ -138,7 +138,10 @@ class Inference {
       if (output == operation.outputs.end()) continue;
       const auto fixed = item_type(result.type);
       const DType type = fixed ? *fixed : generic_type(*declaration, view);
-      each_tensor(output->value, [&](TensorRef ref) { graph_[ref].dtype = type; });
+      each_tensor(output->value, [&](TensorRef ref) {
+        graph_[ref].dtype = type;
+        graph_[ref].item = default_item(type);
+      });
     }
   }
 
