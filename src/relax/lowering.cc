@@ -55,6 +55,8 @@ DLDataType relax_dtype(nnef::DType type) {
   return dtypes.at(static_cast<size_t>(type));
 }
 
+DLDataType relax_dtype(const nnef::Tensor& tensor) { return relax_dtype(tensor.dtype); }
+
 Ints to_extents(const nnef::Shape& shape) {
   Ints extents;
   for (nnef::Dim dim : shape) extents.push_back(dim.value());

@@ -20,6 +20,8 @@ using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 
 /// scalar -> float32, integer -> int32, logical -> bool
 DLDataType relax_dtype(nnef::DType type);
+/// Of the items of a tensor.
+DLDataType relax_dtype(const nnef::Tensor& tensor);
 Ints to_extents(const nnef::Shape& shape);
 /// A literal as a constant of rank 0.
 Expr literal(const nnef::Value& value);
