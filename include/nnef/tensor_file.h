@@ -45,6 +45,9 @@ struct TensorData {
   uint32_t parameters[8] = {};
 };
 
+/// Codes 2 and 3 of the standard: the reals that items stand for depend on more than the items.
+bool is_quantized(const ItemType& type);
+
 using TensorDataPtr = std::shared_ptr<const TensorData>;
 
 /// Bytes needed for `items` items of `type`; nothing when that does not fit in 64 bits.
@@ -65,5 +68,7 @@ std::optional<std::string> tensor_header(const TensorData& data, const std::stri
 
 /// The items as doubles (codes 0, 1, 4, 5 at any width; integers beyond 2^53 are rounded).
 std::optional<std::vector<double>> to_doubles(const TensorData& data);
+/// The items of codes 1, 4 and 5, exact; unsigned ones beyond 2^63 - 1 as their two's complement.
+std::optional<std::vector<int64_t>> to_integers(const TensorData& data);
 
 }  // namespace nnef

@@ -37,16 +37,19 @@ uint64_t whole_bytes(std::span<const std::byte> bytes, uint64_t offset, uint32_t
   return value;
 }
 
+int64_t sign_extended(uint64_t raw, uint32_t bits) {
+  const uint32_t unused = 64 - bits;
+  return static_cast<int64_t>(raw << unused) >> unused;
+}
+
 double to_double(const ItemType& type, uint64_t raw) {
   switch (type.code) {
     case ItemCode::float_:
       if (type.bits == 16) return half_to_float(static_cast<uint16_t>(raw));
       if (type.bits == 32) return std::bit_cast<float>(static_cast<uint32_t>(raw));
       return std::bit_cast<double>(raw);
-    case ItemCode::int_: {
-      const uint32_t unused = 64 - type.bits;
-      return static_cast<double>(static_cast<int64_t>(raw << unused) >> unused);
-    }
+    case ItemCode::int_:
+      return static_cast<double>(sign_extended(raw, type.bits));
     case ItemCode::bool_:
       return raw != 0 ? 1.0 : 0.0;
     default:
@@ -54,7 +57,43 @@ double to_double(const ItemType& type, uint64_t raw) {
   }
 }
 
+int64_t to_integer(const ItemType& type, uint64_t raw) {
+  if (type.code == ItemCode::bool_) return raw != 0 ? 1 : 0;
+  return type.code == ItemCode::int_ ? sign_extended(raw, type.bits) : static_cast<int64_t>(raw);
+}
+
+/// Every item by `convert`; nothing when the type is not one of the standard's plain ones, or bytes
+/// are missing.
+template <typename T>
+std::optional<std::vector<T>> converted(const TensorData& data,
+                                        T (*convert)(const ItemType&, uint64_t)) {
+  const ItemType& type = data.type;
+  if (is_quantized(type) || type.vendor != 0 || find_code(type.code) == nullptr ||
+      !valid_width(type)) {
+    return std::nullopt;
+  }
+  const Dim items = volume(data.shape);
+  if (!items.valid() || items.value() < 0) return std::nullopt;
+  const auto count = static_cast<uint64_t>(items.value());
+  const std::optional<uint64_t> needed = byte_size(type, count);
+  if (!needed || *needed > data.bytes.size()) return std::nullopt;
+
+  std::vector<T> values(count);
+  const uint32_t item_bytes = type.bits / 8;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t raw = type.bits % 8 == 0 ? whole_bytes(data.bytes, i * item_bytes, item_bytes)
+                                            : packed_bits(data.bytes, i * type.bits, type.bits);
+    values[i] = convert(type, raw);
+  }
+  return values;
+}
+
 }  // namespace
+
+bool is_quantized(const ItemType& type) {
+  return type.vendor == 0 &&
+         (type.code == ItemCode::quantized_uint || type.code == ItemCode::quantized_int);
+}
 
 std::span<const CodeInfo> item_codes() { return kCodes; }
 
@@ -104,26 +143,12 @@ std::optional<uint64_t> byte_size(const ItemType& type, uint64_t items) {
 }
 
 std::optional<std::vector<double>> to_doubles(const TensorData& data) {
-  const ItemType& type = data.type;
-  const bool quantized =
-      type.code == ItemCode::quantized_uint || type.code == ItemCode::quantized_int;
-  if (quantized || type.vendor != 0 || find_code(type.code) == nullptr || !valid_width(type)) {
-    return std::nullopt;
-  }
-  const Dim items = volume(data.shape);
-  if (!items.valid() || items.value() < 0) return std::nullopt;
-  const auto count = static_cast<uint64_t>(items.value());
-  const std::optional<uint64_t> needed = byte_size(type, count);
-  if (!needed || *needed > data.bytes.size()) return std::nullopt;
+  return converted<double>(data, to_double);
+}
 
-  std::vector<double> values(count);
-  const uint32_t item_bytes = type.bits / 8;
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t raw = type.bits % 8 == 0 ? whole_bytes(data.bytes, i * item_bytes, item_bytes)
-                                            : packed_bits(data.bytes, i * type.bits, type.bits);
-    values[i] = to_double(type, raw);
-  }
-  return values;
+std::optional<std::vector<int64_t>> to_integers(const TensorData& data) {
+  if (data.type.code == ItemCode::float_) return std::nullopt;
+  return converted<int64_t>(data, to_integer);
 }
 
 }  // namespace nnef

@@ -20,6 +20,8 @@ using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 
 /// float, int or uint of the same width, or bool
 DLDataType relax_dtype(const nnef::ItemType& type);
+/// Of the items of a tensor.
+inline DLDataType relax_dtype(const nnef::Tensor& tensor) { return relax_dtype(tensor.item); }
 Ints to_extents(const nnef::Shape& shape);
 
 class LoweringContext : public nnef::OpView {
