@@ -117,7 +117,7 @@ std::optional<ffi::Tensor> weight_tensor(const nnef::Tensor& variable,
     return std::nullopt;
   }
   const nnef::TensorData& data = *variable.data;
-  const DLDataType dtype = relax_dtype(variable.dtype);
+  const DLDataType dtype = relax_dtype(variable.item);
   const Ints shape = to_extents(data.shape);
   if (stored_as(data, dtype)) return view_tensor(data.bytes.data(), shape, dtype, variable.data);
 
