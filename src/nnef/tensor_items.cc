@@ -1,6 +1,7 @@
 // Item types and the values of items.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -37,23 +38,6 @@ uint64_t whole_bytes(std::span<const std::byte> bytes, uint64_t offset, uint32_t
   return value;
 }
 
-double to_double(const ItemType& type, uint64_t raw) {
-  switch (type.code) {
-    case ItemCode::float_:
-      if (type.bits == 16) return half_to_float(static_cast<uint16_t>(raw));
-      if (type.bits == 32) return std::bit_cast<float>(static_cast<uint32_t>(raw));
-      return std::bit_cast<double>(raw);
-    case ItemCode::int_: {
-      const uint32_t unused = 64 - type.bits;
-      return static_cast<double>(static_cast<int64_t>(raw << unused) >> unused);
-    }
-    case ItemCode::bool_:
-      return raw != 0 ? 1.0 : 0.0;
-    default:
-      return static_cast<double>(raw);
-  }
-}
-
 }  // namespace
 
 std::span<const CodeInfo> item_codes() { return kCodes; }
@@ -88,6 +72,36 @@ float half_to_float(uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23 | mantissa << 13);
 }
 
+uint16_t half_from_double(double value) {
+  const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  const double magnitude = std::abs(value);
+  if (std::isnan(value)) return 0x7e00;
+  constexpr double limit = 65520;  // from here on the nearest half is infinity
+  if (magnitude >= limit) return static_cast<uint16_t>(sign | 0x7c00);
+  if (magnitude == 0) return sign;
+  // In units of the last place; a carry into the exponent gives the right bits.
+  const int exponent = std::max(std::ilogb(magnitude), -14);
+  const auto units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+  return static_cast<uint16_t>(sign | ((exponent + 14) * 1024 + units));
+}
+
+double item_value(const ItemType& type, uint64_t raw) {
+  switch (type.code) {
+    case ItemCode::float_:
+      if (type.bits == 16) return half_to_float(static_cast<uint16_t>(raw));
+      if (type.bits == 32) return std::bit_cast<float>(static_cast<uint32_t>(raw));
+      return std::bit_cast<double>(raw);
+    case ItemCode::int_: {
+      const uint32_t unused = 64 - type.bits;
+      return static_cast<double>(static_cast<int64_t>(raw << unused) >> unused);
+    }
+    case ItemCode::bool_:
+      return raw != 0 ? 1.0 : 0.0;
+    default:
+      return static_cast<double>(raw);
+  }
+}
+
 std::string to_string(const ItemType& type) {
   const CodeInfo* info = find_code(type.code);
   if (type.vendor != 0 || info == nullptr) {
@@ -103,7 +117,7 @@ std::optional<uint64_t> byte_size(const ItemType& type, uint64_t items) {
   return bits / 8 + (bits % 8 != 0 ? 1 : 0);
 }
 
-std::optional<std::vector<double>> to_doubles(const TensorData& data) {
+std::optional<std::vector<uint64_t>> raw_items(const TensorData& data) {
   const ItemType& type = data.type;
   const bool quantized =
       type.code == ItemCode::quantized_uint || type.code == ItemCode::quantized_int;
@@ -116,13 +130,21 @@ std::optional<std::vector<double>> to_doubles(const TensorData& data) {
   const std::optional<uint64_t> needed = byte_size(type, count);
   if (!needed || *needed > data.bytes.size()) return std::nullopt;
 
-  std::vector<double> values(count);
+  std::vector<uint64_t> raw(count);
   const uint32_t item_bytes = type.bits / 8;
   for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t raw = type.bits % 8 == 0 ? whole_bytes(data.bytes, i * item_bytes, item_bytes)
-                                            : packed_bits(data.bytes, i * type.bits, type.bits);
-    values[i] = to_double(type, raw);
+    raw[i] = type.bits % 8 == 0 ? whole_bytes(data.bytes, i * item_bytes, item_bytes)
+                                : packed_bits(data.bytes, i * type.bits, type.bits);
   }
+  return raw;
+}
+
+std::optional<std::vector<double>> to_doubles(const TensorData& data) {
+  const auto raw = raw_items(data);
+  if (!raw) return std::nullopt;
+  std::vector<double> values;
+  values.reserve(raw->size());
+  for (const uint64_t item : *raw) values.push_back(item_value(data.type, item));
   return values;
 }
 
