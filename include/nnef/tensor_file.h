@@ -73,4 +73,9 @@ std::optional<std::vector<double>> to_doubles(const TensorData& data);
 /// bits.
 std::optional<std::vector<int64_t>> to_integers(const TensorData& data);
 
+/// The items in another type of whole bytes. Numbers with a fraction become no integers, integers
+/// and finite numbers must lie in the range of the type (which may round), logicals are 0 or 1.
+/// When that fails `fault` says why.
+std::optional<TensorData> convert(const TensorData& data, const ItemType& to, std::string& fault);
+
 }  // namespace nnef
