@@ -124,10 +124,11 @@ bool Importer::check_type(const nnef::Operation& operation, TensorRef ref) {
   }
   diagnostics_.error(
       "import/type", operation.where,
-      fmt::format("'{}' has type {} and shape {}, but its lowering to Relax gave {} and [{}]: this "
-                  "is a fault of the compiler",
-                  tensor.name, to_string(tensor.dtype), to_string(*tensor.shape),
-                  std::string(ffi::DLDataTypeToString(dtype_of(value))), fmt::join(inferred, ",")));
+      fmt::format(
+          "'{}' has items {} and shape {}, but its lowering to Relax gave {} and [{}]: this "
+          "is a fault of the compiler",
+          tensor.name, to_string(tensor.item), to_string(*tensor.shape),
+          std::string(ffi::DLDataTypeToString(dtype_of(value))), fmt::join(inferred, ",")));
   return false;
 }
 

@@ -5,6 +5,7 @@
 #include <tvm/ffi/dtype.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "nnef/quantization.h"
 #include "relax/lowering.h"
@@ -18,15 +19,14 @@ using nnef::ItemCode;
 constexpr uintptr_t view_alignment = 64;
 
 bool stored_as(const nnef::TensorData& data, DLDataType dtype) {
-  const auto bytes = std::as_bytes(data.bytes);
-  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % view_alignment == 0;
-  if (data.type.vendor != 0 || data.type.bits != dtype.bits || !aligned) return false;
+  if (data.type.vendor != 0 || data.type.bits != dtype.bits) return false;
   if (dtype.code == kDLFloat) return data.type.code == ItemCode::float_;
   if (dtype.code == kDLInt) return data.type.code == ItemCode::int_;
   if (dtype.code == kDLUInt) return data.type.code == ItemCode::uint_;
   // Any bit pattern but 0 and 1 would be undefined as bool.
   return data.type.code == ItemCode::bool_ &&
-         std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b <= std::byte{1}; });
+         std::all_of(data.bytes.begin(), data.bytes.end(),
+                     [](std::byte b) { return b <= std::byte{1}; });
 }
 
 bool is_integer(DLDataType dtype) { return dtype.code == kDLInt || dtype.code == kDLUInt; }
@@ -107,7 +107,13 @@ std::optional<ffi::Tensor> weight_tensor(const nnef::Tensor& variable,
   const nnef::TensorData& data = *variable.data;
   const DLDataType dtype = relax_dtype(variable);
   const Ints shape = to_extents(data.shape);
-  if (stored_as(data, dtype)) return view_tensor(data.bytes.data(), shape, dtype, variable.data);
+  if (stored_as(data, dtype)) {
+    const bool aligned = reinterpret_cast<uintptr_t>(data.bytes.data()) % view_alignment == 0;
+    if (aligned) return view_tensor(data.bytes.data(), shape, dtype, variable.data);
+    ffi::Tensor copy = empty_tensor(shape, dtype);
+    if (!data.bytes.empty()) std::memcpy(copy.data_ptr(), data.bytes.data(), data.bytes.size());
+    return copy;
+  }
 
   if (dtype.code != kDLFloat) return integer_tensor(variable, shape, dtype, diagnostics);
   const auto values = nnef::real_values(variable);
