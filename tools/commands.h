@@ -66,6 +66,8 @@ struct RunOptions {
   std::vector<std::string> expects;  ///< NAME=FILE
   double rtol = 1e-3;
   double atol = 1e-5;
+  std::string load_state;  ///< folder
+  std::string save_state;  ///< folder
   std::string target = "llvm";
   int threads = 0;
   ModelOptions options;

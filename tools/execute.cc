@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "npy.h"
 #include "progress.h"
+#include "states.h"
 #include "tensors.h"
 
 namespace nnefc {
@@ -113,6 +114,8 @@ bool run_once(const RunOptions& options, nnef::Diagnostics& diagnostics) {
   if (!session) return false;
   const auto inputs = gather_inputs(*session, options.inputs, false, diagnostics);
   if (!inputs) return false;
+  if (!options.load_state.empty() && !load_states(*session, options.load_state, diagnostics))
+    return false;
   const auto outputs = session->run(*inputs, diagnostics);
   if (diagnostics.has_errors()) return false;
   bool good =
@@ -131,6 +134,9 @@ bool run_once(const RunOptions& options, nnef::Diagnostics& diagnostics) {
       fmt::print("{}: {}\n", session->outputs()[i].name, summary(outputs[i]));
     }
   }
+  // Last, so that a run that is not as expected can be tried again from the same state.
+  if (good && !options.save_state.empty())
+    good = save_states(*session, options.save_state, diagnostics);
   return good;
 }
 

@@ -4,22 +4,16 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cctype>
 #include <map>
 #include <string>
 
+#include "nnef/quantization.h"
 #include "reference/evaluation.h"
 
 namespace nnef {
 namespace {
 
 bool is_variable(const Operation& operation) { return operation.name == "variable"; }
-
-/// Labels that differ in case only are equal.
-std::string folded(std::string label) {
-  std::ranges::transform(label, label.begin(), [](unsigned char c) { return std::tolower(c); });
-  return label;
-}
 
 std::string describe(const ItemType& item, const std::vector<int64_t>& shape) {
   return to_string(item) + " " + to_string(Shape(shape.begin(), shape.end()));
@@ -33,6 +27,16 @@ bool check_input(const Tensor& tensor, const TensorValue& value, Diagnostics& di
                     fmt::format("input '{}' is {}, expected {}", tensor.name,
                                 describe(value.item, value.shape), describe(tensor.item, extents)));
   return false;
+}
+
+/// The value of a variable's data; nothing for items that are no numbers.
+std::optional<TensorValue> stored_value(const Tensor& variable) {
+  const TensorData& data = *variable.data;
+  if (!is_quantized(data.type)) return to_value(data, variable.dtype, variable.item);
+  const auto reals = real_values(variable);
+  if (!reals) return std::nullopt;
+  return reference::make_value(variable.dtype, variable.item, reference::to_extents(data.shape),
+                               *reals);
 }
 
 }  // namespace
@@ -61,7 +65,7 @@ bool Reference::read_variables(Diagnostics& diagnostics) {
     const OpView view(*graph_, operation);
     const TensorRef ref = view.result("output");
     const Tensor& tensor = (*graph_)[ref];
-    const auto [label, fresh] = by_label.emplace(folded(view.string("label")), initial_.size());
+    const auto [label, fresh] = by_label.emplace(label_key(view.string("label")), initial_.size());
     slots_[ref.index] = label->second;
     if (!fresh) continue;
     initial_.emplace_back();
@@ -71,7 +75,7 @@ bool Reference::read_variables(Diagnostics& diagnostics) {
                  fmt::format("the data of variable '{}' was not read", tensor.name))
           .help("load a model folder or archive, which holds a .dat file for each variable");
       good = false;
-    } else if (auto value = to_value(*tensor.data, tensor.dtype, tensor.item)) {
+    } else if (auto value = stored_value(tensor)) {
       initial_.back() = std::move(*value);
     } else {
       diagnostics.error(
