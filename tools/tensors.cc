@@ -53,15 +53,20 @@ void fill(const tvm::ffi::Tensor& tensor, Draw draw) {
 
 }  // namespace
 
+void report_input_type(const nnef::TensorData& data, const std::string& path,
+                       nnef::Diagnostics& diagnostics) {
+  diagnostics
+      .file_error(
+          "run/input-dtype", path, std::nullopt,
+          fmt::format("items of type {} cannot be given to a model", nnef::to_string(data.type)))
+      .help("write the file with whole 8, 16, 32 or 64-bit items");
+}
+
 std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data, const std::string& path,
                                           nnef::Diagnostics& diagnostics) {
   const auto type = dl_type(data.type);
   if (!type) {
-    diagnostics
-        .file_error(
-            "run/input-dtype", path, std::nullopt,
-            fmt::format("items of type {} cannot be given to a model", nnef::to_string(data.type)))
-        .help("write the file with whole 8, 16, 32 or 64-bit items");
+    report_input_type(data, path, diagnostics);
     return std::nullopt;
   }
   std::vector<int64_t> shape;
@@ -99,8 +104,7 @@ tvm::ffi::Tensor random_tensor(const nnef_runtime::TensorSpec& spec, uint64_t se
   return tensor;
 }
 
-std::string summary(const tvm::ffi::Tensor& tensor) {
-  const nnef::TensorData data = tensor_data(tensor);
+std::string summary(const nnef::TensorData& data) {
   std::string text = fmt::format("{} {}", nnef::to_string(data.type), nnef::to_string(data.shape));
   const auto items = nnef::to_doubles(data);
   if (!items || items->empty()) return text;

@@ -13,11 +13,14 @@ namespace nnefc {
 /// hold.
 std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data, const std::string& path,
                                           nnef::Diagnostics& diagnostics);
+/// Reports "run/input-dtype" for items that no tensor can hold.
+void report_input_type(const nnef::TensorData& data, const std::string& path,
+                       nnef::Diagnostics& diagnostics);
 /// A view of a contiguous CPU tensor, which it keeps alive.
 nnef::TensorData tensor_data(const tvm::ffi::Tensor& tensor);
 /// Seeded by `seed`: standard normal floats, small non-negative integers, fair logicals.
 tvm::ffi::Tensor random_tensor(const nnef_runtime::TensorSpec& spec, uint64_t seed);
 /// "float32 [1,10], min -1.2, max 3.4, mean 0.1"
-std::string summary(const tvm::ffi::Tensor& tensor);
+std::string summary(const nnef::TensorData& data);
 
 }  // namespace nnefc

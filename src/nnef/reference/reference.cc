@@ -45,7 +45,7 @@ std::unique_ptr<Reference> Reference::create(const Graph& graph, Diagnostics& di
     diagnostics
         .error("reference/no-evaluator", operation.where,
                fmt::format("the reference evaluator does not know operation '{}'", operation.name))
-        .help("load the graph with all compound operations replaced by their bodies");
+        .help("load the graph with keep_compound = has_evaluator: other compounds have bodies");
   }
   std::unique_ptr<Reference> reference(new Reference(graph));
   if (!known || !reference->read_variables(diagnostics)) return nullptr;
