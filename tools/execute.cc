@@ -111,8 +111,8 @@ std::optional<std::vector<Tensor>> gather_inputs(const Session& session,
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < specs.size(); ++i) {
     const auto& file = (*given)[i];
-    const auto tensor =
-        file ? to_tensor(file->data, file->path, diagnostics) : random_tensor(specs[i], i);
+    const auto tensor = file ? to_tensor(file->data, specs[i], file->path, diagnostics)
+                             : random_tensor(specs[i], i);
     if (tensor) inputs.push_back(*tensor);
   }
   if (diagnostics.has_errors()) return std::nullopt;

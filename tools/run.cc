@@ -44,6 +44,10 @@ bool matches(const std::string& name, const nnef::TensorData& got, const std::st
         fmt::format("items of type {} cannot be compared", nnef::to_string(expected->type)));
     return false;
   }
+  // Tolerances are for what computing in floating point rounds.
+  const bool exact = got.type.code != nnef::ItemCode::float_;
+  const double rtol = exact ? 0 : options.rtol;
+  const double atol = exact ? 0 : options.atol;
   size_t wrong = 0;
   size_t worst = 0;
   double worst_excess = -1;
@@ -53,7 +57,7 @@ bool matches(const std::string& name, const nnef::TensorData& got, const std::st
     const double b = (*want)[i];
     const bool same = a == b || (std::isnan(a) && std::isnan(b));
     const double difference = same ? 0 : std::abs(a - b);
-    const double excess = difference - (options.atol + options.rtol * std::abs(b));
+    const double excess = difference - (atol + rtol * std::abs(b));
     largest = std::max(largest, difference);
     // A NaN on one side only compares false with everything: count it as wrong.
     if (!same && !(excess <= 0)) ++wrong;
@@ -66,11 +70,11 @@ bool matches(const std::string& name, const nnef::TensorData& got, const std::st
     fmt::print("{}: as expected (largest difference {:.3g})\n", name, largest);
     return true;
   }
-  diagnostics.file_error("run/expect", path, std::nullopt,
-                         fmt::format("output '{}': {} of {} items differ beyond rtol {:g}, atol "
-                                     "{:g}; worst at item {}: {} instead of {}",
-                                     name, wrong, want->size(), options.rtol, options.atol, worst,
-                                     (*have)[worst], (*want)[worst]));
+  diagnostics.file_error(
+      "run/expect", path, std::nullopt,
+      fmt::format("output '{}': {} of {} items differ beyond rtol {:g}, atol "
+                  "{:g}; worst at item {}: {} instead of {}",
+                  name, wrong, want->size(), rtol, atol, worst, (*have)[worst], (*want)[worst]));
   return false;
 }
 
@@ -115,7 +119,6 @@ std::optional<Results> run_compiled(const RunOptions& options, nnef::Diagnostics
   return results;
 }
 
-/// The values of inputs in their own item types, which the evaluator compares with the graph's.
 std::optional<std::vector<nnef::TensorValue>> input_values(const nnef::Graph& graph,
                                                            const std::vector<std::string>& files,
                                                            nnef::Diagnostics& diagnostics) {
@@ -125,12 +128,11 @@ std::optional<std::vector<nnef::TensorValue>> input_values(const nnef::Graph& gr
   if (!given) return std::nullopt;
   std::vector<nnef::TensorValue> values;
   for (size_t i = 0; i < names.size(); ++i) {
+    const nnef::Tensor& tensor = graph[graph.inputs[i]];
     const InputFile& file = *(*given)[i];
-    auto value = nnef::to_value(file.data, graph[graph.inputs[i]].dtype, file.data.type);
-    if (!value) {
-      report_input_type(file.data, file.path, diagnostics);
-      return std::nullopt;
-    }
+    const auto data = converted_input(file.data, tensor.item, names[i], file.path, diagnostics);
+    auto value = data ? nnef::to_value(*data, tensor.dtype, tensor.item) : std::nullopt;
+    if (!value) return std::nullopt;
     values.push_back(std::move(*value));
   }
   return values;

@@ -9,13 +9,16 @@
 
 namespace nnefc {
 
-/// A CPU tensor with the items of `data`; reports "run/input-dtype" for items that no tensor can
-/// hold.
-std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data, const std::string& path,
-                                          nnef::Diagnostics& diagnostics);
-/// Reports "run/input-dtype" for items that no tensor can hold.
-void report_input_type(const nnef::TensorData& data, const std::string& path,
-                       nnef::Diagnostics& diagnostics);
+/// The items of input `name` in another item type; reports "run/input-items" for items that it
+/// cannot hold.
+std::optional<nnef::TensorData> converted_input(const nnef::TensorData& data,
+                                                const nnef::ItemType& to, const std::string& name,
+                                                const std::string& path,
+                                                nnef::Diagnostics& diagnostics);
+/// A CPU tensor with the items of `data` in the item type of `spec`. The shape is that of `data`.
+std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data,
+                                          const nnef_runtime::TensorSpec& spec,
+                                          const std::string& path, nnef::Diagnostics& diagnostics);
 /// A view of a contiguous CPU tensor, which it keeps alive.
 nnef::TensorData tensor_data(const tvm::ffi::Tensor& tensor);
 /// Seeded by `seed`: standard normal floats, small non-negative integers, fair logicals.

@@ -60,8 +60,7 @@ double to_double(const ItemType& type, uint64_t raw) {
 
 /// Items that stand for themselves: not quantised, of no vendor.
 bool is_plain(const ItemType& type) {
-  return type.vendor == 0 && type.code != ItemCode::quantized_uint &&
-         type.code != ItemCode::quantized_int && find_code(type.code) != nullptr &&
+  return type.vendor == 0 && !is_quantized(type) && find_code(type.code) != nullptr &&
          valid_width(type);
 }
 
@@ -88,6 +87,11 @@ std::optional<std::vector<T>> read_items(const TensorData& data,
 }
 
 }  // namespace
+
+bool is_quantized(const ItemType& type) {
+  return type.vendor == 0 &&
+         (type.code == ItemCode::quantized_uint || type.code == ItemCode::quantized_int);
+}
 
 std::span<const CodeInfo> item_codes() { return kCodes; }
 

@@ -86,7 +86,7 @@ bool Importer::check_supported() {
 
 ImportedTensor Importer::describe(TensorRef ref, std::string relax_name) const {
   const nnef::Tensor& tensor = graph_[ref];
-  return {tensor.name, std::move(relax_name), relax_dtype(tensor.item), to_extents(*tensor.shape)};
+  return {tensor.name, std::move(relax_name), relax_dtype(tensor), to_extents(*tensor.shape)};
 }
 
 void Importer::parameter(TensorRef ref, std::vector<ImportedTensor>& specs) {
@@ -119,7 +119,7 @@ bool Importer::check_type(const nnef::Operation& operation, TensorRef ref) {
   const nnef::Tensor& tensor = graph_[ref];
   const Expr& value = values_[ref.index];
   const Ints inferred = shape_of(value);
-  if (inferred == to_extents(*tensor.shape) && dtype_of(value) == relax_dtype(tensor.item)) {
+  if (inferred == to_extents(*tensor.shape) && dtype_of(value) == relax_dtype(tensor)) {
     return true;
   }
   diagnostics_.error(

@@ -20,6 +20,8 @@ using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 
 /// float, int or uint of the same width, or bool
 DLDataType relax_dtype(const nnef::ItemType& type);
+/// Of the items of a tensor.
+inline DLDataType relax_dtype(const nnef::Tensor& tensor) { return relax_dtype(tensor.item); }
 Ints to_extents(const nnef::Shape& shape);
 
 class LoweringContext : public nnef::OpView {
@@ -60,6 +62,8 @@ class LoweringContext : public nnef::OpView {
 
   /// Binds an expression that is used more than once.
   Expr let(Expr expr) const { return builder_->emit(std::move(expr)); }
+  /// For kernels of their own.
+  BlockBuilder& builder() const { return *builder_; }
 
   /// Reports "[<operation>/<id>] '<operation>': message" and returns an undefined expression.
   Expr fail(std::string_view id, std::string_view at, std::string message,
@@ -91,6 +95,7 @@ std::span<const LoweringRow> window_lowerings();
 std::span<const LoweringRow> resample_lowerings();
 std::span<const LoweringRow> movement_lowerings();
 std::span<const LoweringRow> linear_lowerings();
+std::span<const LoweringRow> roi_lowerings();
 const LoweringRow* find_lowering(std::string_view operation);
 
 /// The results of an operation, one for each result tensor; none after a failure, which was

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "nnef/quantization.h"
 #include "reference/evaluation.h"
 
 namespace nnef {
@@ -33,6 +34,22 @@ bool check_input(const Tensor& tensor, const TensorValue& value, Diagnostics& di
                     fmt::format("input '{}' is {}, expected {}", tensor.name,
                                 describe(value.item, value.shape), describe(tensor.item, extents)));
   return false;
+}
+
+/// The value of a variable's file; `fault` says why there is none.
+std::optional<TensorValue> initial_value(const Tensor& variable, std::string& fault) {
+  const TensorData& data = *variable.data;
+  if (variable.dtype != DType::scalar) {
+    const auto converted = convert(data, variable.item, fault);
+    return converted ? to_value(*converted, variable.dtype, variable.item) : std::nullopt;
+  }
+  const auto reals = real_values(variable);
+  if (reals) {
+    return reference::make_value(DType::scalar, variable.item, reference::to_extents(data.shape),
+                                 *reals);
+  }
+  fault = fmt::format("items of type {} cannot be taken as numbers", to_string(data.type));
+  return std::nullopt;
 }
 
 }  // namespace
@@ -71,15 +88,16 @@ bool Reference::read_variables(Diagnostics& diagnostics) {
                  fmt::format("the data of variable '{}' was not read", tensor.name))
           .help("load a model folder or archive, which holds a .dat file for each variable");
       good = false;
-    } else if (auto value = to_value(*tensor.data, tensor.dtype, tensor.item)) {
-      initial_.back() = std::move(*value);
-    } else {
-      diagnostics.error(
-          "reference/item-type", tensor.where,
-          fmt::format("the data of variable '{}' has items of type {}, which are no numbers",
-                      tensor.name, to_string(tensor.data->type)));
-      good = false;
+      continue;
     }
+    std::string fault;
+    if (auto value = initial_value(tensor, fault)) {
+      initial_.back() = std::move(*value);
+      continue;
+    }
+    diagnostics.error("reference/item-type", tensor.where,
+                      fmt::format("the data of variable '{}': {}", tensor.name, fault));
+    good = false;
   }
   state_ = initial_;
   return good;
