@@ -23,7 +23,7 @@ std::string folded(std::string label) {
 }
 
 std::string describe(const ItemType& item, const std::vector<int64_t>& shape) {
-  return to_string(item) + " " + to_string(Shape(shape.begin(), shape.end()));
+  return to_string(item) + to_string(Shape(shape.begin(), shape.end()));
 }
 
 bool check_input(const Tensor& tensor, const TensorValue& value, Diagnostics& diagnostics) {
