@@ -21,15 +21,6 @@ constexpr std::array<std::pair<ItemCode, uint8_t>, 4> kCodes{{
     {ItemCode::bool_, kDLBool},
 }};
 
-std::optional<DLDataType> dl_type(const nnef::ItemType& type) {
-  const bool whole = type.bits == 8 || type.bits == 16 || type.bits == 32 || type.bits == 64;
-  for (const auto& [code, dl_code] : kCodes) {
-    if (code == type.code && type.vendor == 0 && whole)
-      return DLDataType{dl_code, static_cast<uint8_t>(type.bits), 1};
-  }
-  return std::nullopt;
-}
-
 nnef::ItemType item_type(DLDataType type) {
   for (const auto& [code, dl_code] : kCodes) {
     if (dl_code == type.code) return {code, 0, type.bits};
@@ -53,21 +44,22 @@ void fill(const tvm::ffi::Tensor& tensor, Draw draw) {
 
 }  // namespace
 
-std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data, const std::string& path,
-                                          nnef::Diagnostics& diagnostics) {
-  const auto type = dl_type(data.type);
-  if (!type) {
-    diagnostics
-        .file_error(
-            "run/input-dtype", path, std::nullopt,
-            fmt::format("items of type {} cannot be given to a model", nnef::to_string(data.type)))
-        .help("write the file with whole 8, 16, 32 or 64-bit items");
+std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data,
+                                          const nnef_runtime::TensorSpec& spec,
+                                          const std::string& path, nnef::Diagnostics& diagnostics) {
+  std::string fault;
+  const auto converted = nnef::convert(data, item_type(spec.dtype), fault);
+  if (!converted) {
+    diagnostics.file_error("run/input-items", path, std::nullopt,
+                           fmt::format("input '{}': {}", spec.name, fault));
     return std::nullopt;
   }
   std::vector<int64_t> shape;
   for (const nnef::Dim extent : data.shape) shape.push_back(extent.value());
-  tvm::ffi::Tensor tensor = nnef_runtime::allocate(*type, shape);
-  if (!data.bytes.empty()) std::memcpy(tensor.data_ptr(), data.bytes.data(), data.bytes.size());
+  tvm::ffi::Tensor tensor = nnef_runtime::allocate(spec.dtype, shape);
+  if (!converted->bytes.empty()) {
+    std::memcpy(tensor.data_ptr(), converted->bytes.data(), converted->bytes.size());
+  }
   return tensor;
 }
 

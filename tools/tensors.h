@@ -9,10 +9,11 @@
 
 namespace nnefc {
 
-/// A CPU tensor with the items of `data`; reports "run/input-dtype" for items that no tensor can
-/// hold.
-std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data, const std::string& path,
-                                          nnef::Diagnostics& diagnostics);
+/// A CPU tensor with the items of `data` in the item type of `spec`; reports "run/input-items" for
+/// items that it cannot hold. The shape is that of `data`.
+std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data,
+                                          const nnef_runtime::TensorSpec& spec,
+                                          const std::string& path, nnef::Diagnostics& diagnostics);
 /// A view of a contiguous CPU tensor, which it keeps alive.
 nnef::TensorData tensor_data(const tvm::ffi::Tensor& tensor);
 /// Seeded by `seed`: standard normal floats, small non-negative integers, fair logicals.

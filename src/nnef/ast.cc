@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace nnef::ast {
 
 bool operator==(const Type& a, const Type& b) {
@@ -16,6 +18,8 @@ std::string to_string(const Type& type) {
       return std::string(nnef::to_string(type.primitive));
     case Type::Kind::generic:
       return "?";
+    case Type::Kind::number:
+      return "number";
     case Type::Kind::tensor:
       return fmt::format("tensor<{}>", type.items.empty() ? "" : to_string(type.items[0]));
     case Type::Kind::array:
@@ -29,6 +33,15 @@ std::string to_string(const Type& type) {
     text += to_string(type.items[i]);
   }
   return text + ")";
+}
+
+bool contains(const Type& type, Type::Kind kind) {
+  return type.kind == kind ||
+         std::ranges::any_of(type.items, [&](const Type& item) { return contains(item, kind); });
+}
+
+bool is_generic(const Type& type) {
+  return contains(type, Type::Kind::generic) || contains(type, Type::Kind::number);
 }
 
 }  // namespace nnef::ast

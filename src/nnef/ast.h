@@ -12,9 +12,16 @@
 
 namespace nnef::ast {
 
-/// A type: primitive, generic '?', tensor<item>, item[], (item, item, ...).
+/// A type: primitive, generic '?', number, tensor<item>, item[], (item, item, ...).
 struct Type {
-  enum class Kind : uint8_t { primitive, generic, tensor, array, tuple };
+  enum class Kind : uint8_t {
+    primitive,
+    generic,
+    number,  ///< scalar or integer, one of them throughout an invocation; only in stdlib.nnef
+    tensor,
+    array,
+    tuple
+  };
   Kind kind = Kind::primitive;
   DType primitive = DType::scalar;  ///< of kind primitive
   std::vector<Type>
@@ -23,6 +30,10 @@ struct Type {
 bool operator==(const Type& a, const Type& b);
 /// "tensor<scalar>[]", "(integer,integer)[]", "?"
 std::string to_string(const Type& type);
+/// True when a type of that kind occurs in it.
+bool contains(const Type& type, Type::Kind kind);
+/// True when '?' or `number` occurs in it: what it is here depends on the invocation.
+bool is_generic(const Type& type);
 
 struct Expr;
 using ExprPtr = std::unique_ptr<Expr>;

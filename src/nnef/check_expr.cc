@@ -177,9 +177,16 @@ StaticType Checker::type_of_tensor_operator(const Expr& expr, std::string_view o
   const ast::Fragment* fragment = declarations_.find(operation);
   if (!fragment || fragment->parameters.size() != types.size()) return operand_fault(expr, types);
   StaticType binding;
+  // What the type of both operands is, a tensor says before a literal does.
+  for (size_t i = 0; i < types.size() && !binding; ++i) {
+    StaticType first;
+    if (types[i]->kind != Type::Kind::tensor) continue;
+    if (castable(*types[i], fragment->parameters[i].type, &first)) binding = first;
+  }
   for (size_t i = 0; i < types.size(); ++i) {
-    const Type& expected = fragment->parameters[i].type;
+    Type expected = fragment->parameters[i].type;
     if (castable(*types[i], expected, &binding)) continue;
+    if (binding) expected = substitute(expected, *binding);
     type_fault(expr.items[i]->where,
                fmt::format("operator '{}' on tensors is '{}', whose '{}' has type {}, found {}",
                            expr.text, operation, fragment->parameters[i].name, describe(expected),

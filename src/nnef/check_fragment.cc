@@ -76,7 +76,9 @@ void Checker::check_results(const ast::Fragment& fragment) {
 }
 
 void Checker::check_generic_declaration(const ast::Fragment& fragment) {
-  const auto generic = [](const auto& item) { return is_generic(item.type); };
+  const auto generic = [](const auto& item) {
+    return ast::contains(item.type, ast::Type::Kind::generic);
+  };
   const bool used = std::ranges::any_of(fragment.parameters, generic) ||
                     std::ranges::any_of(fragment.results, generic);
   if (used && !fragment.generic) {

@@ -149,6 +149,15 @@ bool Checker::match_types(const ast::Fragment& fragment, const Arguments& given,
                           const std::map<std::string_view, StaticType>& types,
                           StaticType& binding) {
   bool sound = true;
+  // What '?' is, tensors say before literals do.
+  for (const ast::Parameter& parameter : fragment.parameters) {
+    const auto found = types.find(parameter.name);
+    if (binding || found == types.end() || !found->second) continue;
+    StaticType first;
+    if (holds_tensor(*found->second) && castable(*found->second, parameter.type, &first)) {
+      binding = first;
+    }
+  }
   for (const ast::Parameter& parameter : fragment.parameters) {
     const auto found = types.find(parameter.name);
     if (found == types.end() || !found->second) continue;

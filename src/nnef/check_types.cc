@@ -45,15 +45,16 @@ bool is_primitive(const Type& type, DType dtype) {
 }
 
 bool is_single(const Type& type) {
-  return type.kind == Kind::primitive || type.kind == Kind::generic;
+  return type.kind == Kind::primitive || type.kind == Kind::generic || type.kind == Kind::number;
+}
+
+bool is_number(const Type& type) {
+  return type.kind == Kind::number || is_primitive(type, DType::scalar) ||
+         is_primitive(type, DType::integer);
 }
 
 bool holds_tensor(const Type& type) {
   return type.kind == Kind::tensor || any_item(type, holds_tensor);
-}
-
-bool is_generic(const Type& type) {
-  return type.kind == Kind::generic || any_item(type, is_generic);
 }
 
 bool castable(const Type& from, const Type& to, StaticType* binding) {
@@ -61,8 +62,9 @@ bool castable(const Type& from, const Type& to, StaticType* binding) {
     case Kind::primitive:
       return is_primitive(from, to.primitive);
     case Kind::generic:
-      if (!is_single(from)) return false;
-      if (!binding) return from.kind == Kind::generic;
+    case Kind::number:
+      if (to.kind == Kind::number ? !is_number(from) : !is_single(from)) return false;
+      if (!binding) return from.kind == to.kind;
       if (!*binding) *binding = from;
       return from == **binding;
     case Kind::tensor:
@@ -92,7 +94,7 @@ StaticType common_type(const Type& a, const Type& b) {
 }
 
 Type substitute(const Type& type, const Type& binding) {
-  if (type.kind == Kind::generic) return binding;
+  if (type.kind == Kind::generic || type.kind == Kind::number) return binding;
   Type result = type;
   for (Type& item : result.items) item = substitute(item, binding);
   return result;
@@ -101,6 +103,9 @@ Type substitute(const Type& type, const Type& binding) {
 std::string describe(const Type& type) {
   if (type.kind == Kind::array) {
     return type.items.empty() ? "[]" : describe(type.items[0]) + "[]";
+  }
+  if (type.kind == Kind::tensor && !type.items.empty() && type.items[0].kind == Kind::number) {
+    return "tensor<scalar> or tensor<integer>";
   }
   if (type.kind != Kind::tuple) return to_string(type);
   std::string text = "(";

@@ -34,7 +34,7 @@ DType Expander::dtype_of(const Value& value) const {
 std::optional<DType> Expander::binding_of(const Expr& expr, const Frame& frame) {
   const auto found = types_.find(&expr);
   if (found == types_.end() || !found->second) return std::nullopt;
-  return found->second->kind == Type::Kind::generic ? frame.generic : found->second->primitive;
+  return is_generic(*found->second) ? frame.generic : found->second->primitive;
 }
 
 Expander::Result Expander::invocation(const Expr& expr, Frame& frame, const Target& target) {
@@ -149,8 +149,7 @@ Expander::Result Expander::make_result(const Type& type, std::optional<DType> bi
                                        const Frame& frame, const Target& target) {
   if (type.kind == Type::Kind::tensor) {
     const Type& item = type.items[0];
-    const bool generic = item.kind == Type::Kind::generic;
-    const DType dtype = generic ? binding.value_or(DType::scalar) : item.primitive;
+    const DType dtype = is_generic(item) ? binding.value_or(DType::scalar) : item.primitive;
     return Value(add_tensor(target, operation.name, dtype, operation.where));
   }
   if (type.kind == Type::Kind::tuple) {

@@ -145,6 +145,7 @@ ast::Document Parser::parse_library() {
   document.source = errors_.source();
   fragments_enabled_ = true;
   operators_enabled_ = true;
+  library_ = true;
   if (!check_is_text(errors_,
                      "fragment f(x: tensor<scalar>) -> (y: tensor<scalar>) { y = relu(x); }")) {
     return document;

@@ -187,6 +187,8 @@ std::optional<ast::Type> Parser::parse_type_name(std::string_view what) {
   const Token& token = lexer_.peek();
   if (token.kind == Kind::question) {
     type.kind = ast::Type::Kind::generic;
+  } else if (library_ && token.kind == Kind::identifier && token.text == "number") {
+    type.kind = ast::Type::Kind::number;
   } else {
     const auto found = std::find_if(kTypeNames.begin(), kTypeNames.end(),
                                     [&](const TypeName& name) { return name.kind == token.kind; });

@@ -23,5 +23,7 @@ bool valid_width(const ItemType& type);
 
 /// IEEE 754 binary16 to binary32; exact.
 float half_to_float(uint16_t half);
+/// To the nearest binary16, ties to even.
+uint16_t double_to_half(double value);
 
 }  // namespace nnef

@@ -67,10 +67,6 @@ Value literal(const ast::Expr& expr) {
   }
 }
 
-bool is_generic(const ast::Type& type) {
-  return type.kind == ast::Type::Kind::generic || std::ranges::any_of(type.items, is_generic);
-}
-
 /// A tensor argument of such a type tells what '?' is.
 bool is_generic_tensor(const ast::Type& type) {
   if (type.kind == ast::Type::Kind::tensor) return is_generic(type);

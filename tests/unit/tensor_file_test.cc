@@ -127,6 +127,24 @@ TEST(TensorItems, FloatsOfEveryWidth) {
             (Doubles{1.5, -1}));
 }
 
+TEST(TensorItems, NearestHalf) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<uint16_t>(bits);
+    const float value = half_to_float(half);
+    if (!std::isnan(value)) {
+      ASSERT_EQ(double_to_half(value), half);
+    }
+  }
+  EXPECT_EQ(double_to_half(1 + std::ldexp(1, -11)), 0x3c00);  // halfway, to even
+  EXPECT_EQ(double_to_half(1 + std::ldexp(3, -11)), 0x3c02);
+  EXPECT_EQ(double_to_half(1 + std::ldexp(1.001, -11)), 0x3c01);
+  EXPECT_EQ(double_to_half(65519.9), 0x7bff);
+  EXPECT_EQ(double_to_half(-65520), 0xfc00);
+  EXPECT_EQ(double_to_half(std::ldexp(1, -25)), 0);
+  EXPECT_EQ(double_to_half(std::ldexp(1.5, -25)), 1);
+  EXPECT_TRUE(std::isnan(half_to_float(double_to_half(std::nan("")))));
+}
+
 TEST(TensorItems, HalfConversionIsExact) {
   EXPECT_EQ(half_to_float(0x0001), std::ldexp(1.0f, -24));
   EXPECT_EQ(half_to_float(0x03ff), std::ldexp(1023.0f, -24));

@@ -119,7 +119,7 @@ Expr rescale_inside(Expr mean, const Window& window) {
     }
     Ints shape(window.rank(), 1);
     shape[axis] = positions(window, axis);
-    mean = mean * constant(ratios, shape, float32);
+    mean = mean * constant(ratios, shape, window.dtype);
   }
   return mean;
 }
@@ -132,8 +132,8 @@ Expr clear_empty(Expr maximum, const Window& window) {
     Ints shape(window.rank(), 1);
     shape[axis] = positions(window, axis);
     const std::vector<double> inside(counts.begin(), counts.end());
-    const Expr is_empty = relax::equal(constant(inside, shape, float32), scalar(0));
-    maximum = relax::where(is_empty, scalar(0), maximum);
+    const Expr is_empty = relax::equal(constant(inside, shape, float32), constant(0, float32));
+    maximum = relax::where(is_empty, constant(0, window.dtype), maximum);
   }
   return maximum;
 }
@@ -182,7 +182,7 @@ Expr spread_windows(Expr x, const Window& window, const Ints& result) {
     if (window.trivial(axis) && result[axis] == extents[axis]) continue;
     const int64_t size = window.size[axis];
     const std::vector<double> ones(static_cast<size_t>(size), 1.0);
-    const Expr weight = constant(ones, Ints{1, 1, size, 1}, float32);
+    const Expr weight = constant(ones, Ints{1, 1, size, 1}, window.dtype);
     x = on_axis(x, extents, axis, result[axis], [&](Expr flat, const Ints& shape) {
       return transposed_conv(std::move(flat), shape, weight, {1, 1, size, 1},
                              {.stride = {window.stride[axis], 1},

@@ -64,7 +64,8 @@ Expr lower_argmax_pool(const LoweringContext& op) {
   if (!ignores) x = absorb_padding(x, window);
   const WindowItems items(window);
   const te::Shape shape = te_shape(op.result_extents());
-  if (items.axes().empty()) return relax::full(op.result_extents(), constant(0, int32), int32);
+  if (items.axes().empty())
+    return relax::full(op.result_extents(), integer_constant(0, int32), int32);
   return emit_te(op.builder(), "argmax_pool", {x}, [&](const auto& args) {
     const te::Tensor& input = args[0];
     // What is outside comes after all that is inside.
@@ -87,15 +88,17 @@ Expr lower_argmax_pool(const LoweringContext& op) {
   });
 }
 
-/// Indices beyond the window are brought inside, since nothing checks them when the model runs.
+/// Nothing checks indices when the model runs: those beyond the window give 0.
 Expr lower_sample(const LoweringContext& op) {
   Window window = full_window(op, op.extents("input"));
   const Expr x = absorb_padding(op.input("input"), window);
   const te::Shape size = te_shape(window.size);
   return emit_te(op.builder(), "sample", {x, op.input("index")}, [&](const auto& args) {
     return te::compute(te_shape(op.result_extents()), "sample", [&](const te::Indices& i) {
-      const PrimExpr index = max(min(cast(args[1](i), int64), window.volume() - 1), 0);
-      return args[0](place_of(window, i, unravel(index, size)));
+      const PrimExpr index = cast(args[1](i), int64);
+      const PrimExpr exists = both(ge(index, 0), lt(index, window.volume()));
+      return if_then_else(exists, args[0](place_of(window, i, unravel(index, size))),
+                          number(0, args[0].dtype()));
     });
   });
 }
@@ -119,7 +122,7 @@ Expr lower_desample(const LoweringContext& op) {
         from.push_back(floordiv(reach, window.stride[axis]));
       }
       exists.push_back(is_inside(from, extents));
-      const PrimExpr chosen = eq(cast(args[1](from), int32), items.position());
+      const PrimExpr chosen = eq(args[1](from), cast(items.position(), args[1].dtype()));
       const PrimExpr value = select(chosen, input(from), zero);
       return te::sum(if_then_else(all_of(exists), value, zero), items.axes());
     });
