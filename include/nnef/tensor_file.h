@@ -46,6 +46,9 @@ struct TensorData {
   uint32_t parameters[8] = {};
 };
 
+/// Codes 2 and 3 of the standard: the reals that items stand for depend on more than the items.
+bool is_quantized(const ItemType& type);
+
 using TensorDataPtr = std::shared_ptr<const TensorData>;
 
 /// Bytes needed for `items` items of `type`; nothing when that does not fit in 64 bits.
@@ -66,6 +69,9 @@ std::optional<std::string> tensor_header(const TensorData& data, const std::stri
 
 /// The items as doubles (codes 0, 1, 4, 5 at any width; integers beyond 2^53 are rounded).
 std::optional<std::vector<double>> to_doubles(const TensorData& data);
+/// The items of integers and logicals (codes 1, 4, 5), exactly; uint64 as the int64 of the same
+/// bits.
+std::optional<std::vector<int64_t>> to_integers(const TensorData& data);
 
 /// The items in another type of whole bytes. Numbers with a fraction become no integers, integers
 /// and finite numbers must lie in the range of the type (which may round), logicals are 0 or 1.

@@ -42,8 +42,8 @@ std::optional<DType> item_type(const ast::Type& type) {
   return wraps && !type.items.empty() ? item_type(type.items[0]) : std::nullopt;
 }
 
-/// The type that '?' or number stands for in an invocation: written, or the declaration's default, or the
-/// operands'.
+/// The type that '?' or number stands for in an invocation: written, or the declaration's default,
+/// or the operands'.
 DType generic_type(const ast::Fragment& declaration, const OpView& op) {
   if (op.operation().type_argument) return *op.operation().type_argument;
   if (declaration.generic_default) {
@@ -134,10 +134,7 @@ class Inference {
       if (output == operation.outputs.end()) continue;
       const auto fixed = item_type(result.type);
       const DType type = fixed ? *fixed : generic_type(*declaration, view);
-      each_tensor(output->value, [&](TensorRef ref) {
-        graph_[ref].dtype = type;
-        graph_[ref].item = default_item(type);
-      });
+      each_tensor(output->value, [&](TensorRef ref) { graph_[ref].dtype = type; });
     }
   }
 

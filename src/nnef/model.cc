@@ -59,6 +59,7 @@ std::optional<Graph> load_text(SourcePtr text, SourcePtr quant, const LoadOption
                                Diagnostics& diagnostics) {
   const size_t errors_before = diagnostics.error_count();
   auto graph = build(std::move(text), std::move(quant), options, diagnostics);
+  if (graph) infer_items(*graph, options.input_types, diagnostics);
   if (diagnostics.error_count() != errors_before) return std::nullopt;
   return graph;
 }
@@ -75,6 +76,7 @@ std::optional<Graph> load_model(const std::string& path, const LoadOptions& opti
   if (text == nullptr) return std::nullopt;
   auto graph = build(std::move(text), std::move(quant), options, diagnostics);
   if (graph && options.read_data) read_variables(*graph, *files, diagnostics);
+  if (graph) infer_items(*graph, options.input_types, diagnostics);
   if (diagnostics.error_count() != errors_before) return std::nullopt;
   return graph;
 }

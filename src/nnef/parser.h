@@ -127,7 +127,7 @@ class Parser {
   uint32_t nesting_ = 0;
   bool fragments_enabled_ = false;
   bool operators_enabled_ = false;
-  bool library_ = false;  ///< type `number` may be written
+  bool library_ = false;                              ///< type `number` may be written
   std::vector<std::string_view> missing_extensions_;  ///< reported already
 };
 

@@ -63,4 +63,10 @@ void attach_quantization(Graph& graph, const std::vector<ast::QuantizationEntry>
 void infer(Graph& graph, const std::map<std::string, Shape, std::less<>>& input_shapes,
            Diagnostics& diagnostics);
 
+using InputTypes = std::map<std::string, ItemType, std::less<>>;
+
+/// Item types of all tensors, after types are known and the headers of variables were read: what
+/// the operands have, promoted.
+void infer_items(Graph& graph, const InputTypes& input_types, Diagnostics& diagnostics);
+
 }  // namespace nnef

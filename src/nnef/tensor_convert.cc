@@ -20,52 +20,47 @@ bool storable(const ItemType& type) {
          type.bits >= 8;
 }
 
-int64_t sign_extended(uint64_t raw, uint32_t bits) {
-  return static_cast<int64_t>(raw << (64 - bits)) >> (64 - bits);
-}
-
-/// A whole number's bits in another type; nothing when it has no place there.
-std::optional<uint64_t> whole_item(const ItemType& from, uint64_t raw, const ItemType& to) {
-  if (from.code == ItemCode::bool_) return raw != 0 ? 1 : 0;
-  const int64_t value =
-      from.code == ItemCode::int_ ? sign_extended(raw, from.bits) : static_cast<int64_t>(raw);
+/// A whole number (uint64 as the int64 of the same bits) in another type; nothing when it has no
+/// place there.
+std::optional<uint64_t> whole_item(const ItemType& from, int64_t value, const ItemType& to) {
   const bool negative = from.code == ItemCode::int_ && value < 0;
   const uint32_t value_bits = to.code == ItemCode::bool_  ? 1
                               : to.code == ItemCode::int_ ? to.bits - 1
                                                           : to.bits;
   if (negative && (to.code != ItemCode::int_ || value >> value_bits != -1)) return std::nullopt;
-  if (!negative && value_bits < 64 && static_cast<uint64_t>(value) >> value_bits != 0) {
-    return std::nullopt;
-  }
-  return static_cast<uint64_t>(value);
+  const auto bits = static_cast<uint64_t>(value);
+  if (!negative && value_bits < 64 && bits >> value_bits != 0) return std::nullopt;
+  return bits;
 }
 
-/// A number's bits in a floating-point type, rounded; nothing when a finite one becomes infinite.
+/// A number in a floating-point type, rounded; nothing when a finite one becomes infinite.
 std::optional<uint64_t> real_item(double value, const ItemType& to) {
-  uint64_t raw = std::bit_cast<uint64_t>(value);
-  if (to.bits == 32) raw = std::bit_cast<uint32_t>(static_cast<float>(value));
-  if (to.bits == 16) raw = half_from_double(value);
-  if (std::isfinite(value) && !std::isfinite(item_value(to, raw))) return std::nullopt;
-  return raw;
+  if (to.bits == 64) return std::bit_cast<uint64_t>(value);
+  const auto narrow = static_cast<float>(value);
+  const uint16_t half = double_to_half(value);
+  const float stored = to.bits == 16 ? half_to_float(half) : narrow;
+  if (std::isfinite(value) && !std::isfinite(stored)) return std::nullopt;
+  return to.bits == 16 ? half : std::bit_cast<uint32_t>(narrow);
 }
 
 }  // namespace
 
 std::optional<TensorData> convert(const TensorData& data, const ItemType& to, std::string& fault) {
   if (data.type == to && to.code != ItemCode::bool_) return data;
-  const auto raw = raw_items(data);
-  if (!raw || !storable(to) || (is_real(data.type) && !is_real(to))) {
+  const auto reals = to_doubles(data);
+  const auto integers = to_integers(data);
+  if (!reals || !storable(to) || (!integers && !is_real(to))) {
     fault =
         fmt::format("items of type {} cannot be taken as {}", to_string(data.type), to_string(to));
     return std::nullopt;
   }
   const size_t width = to.bits / 8;
-  auto bytes = std::make_shared<std::vector<std::byte>>(raw->size() * width);
-  for (size_t i = 0; i < raw->size(); ++i) {
-    const double value = item_value(data.type, (*raw)[i]);
-    const auto item = is_real(to) ? real_item(value, to) : whole_item(data.type, (*raw)[i], to);
+  auto bytes = std::make_shared<std::vector<std::byte>>(reals->size() * width);
+  for (size_t i = 0; i < reals->size(); ++i) {
+    const auto item =
+        is_real(to) ? real_item((*reals)[i], to) : whole_item(data.type, (*integers)[i], to);
     if (!item) {
-      fault = fmt::format("item {} is {}, which {} cannot hold", i, value, to_string(to));
+      fault = fmt::format("item {} is {}, which {} cannot hold", i, (*reals)[i], to_string(to));
       return std::nullopt;
     }
     std::memcpy(bytes->data() + i * width, &*item, width);

@@ -38,7 +38,60 @@ uint64_t whole_bytes(std::span<const std::byte> bytes, uint64_t offset, uint32_t
   return value;
 }
 
+int64_t to_integer(const ItemType& type, uint64_t raw) {
+  if (type.code == ItemCode::bool_) return raw != 0 ? 1 : 0;
+  if (type.code != ItemCode::int_) return static_cast<int64_t>(raw);
+  const uint32_t unused = 64 - type.bits;
+  return static_cast<int64_t>(raw << unused) >> unused;
+}
+
+double to_double(const ItemType& type, uint64_t raw) {
+  switch (type.code) {
+    case ItemCode::float_:
+      if (type.bits == 16) return half_to_float(static_cast<uint16_t>(raw));
+      if (type.bits == 32) return std::bit_cast<float>(static_cast<uint32_t>(raw));
+      return std::bit_cast<double>(raw);
+    case ItemCode::uint_:
+      return static_cast<double>(raw);
+    default:
+      return static_cast<double>(to_integer(type, raw));
+  }
+}
+
+/// Items that stand for themselves: not quantised, of no vendor.
+bool is_plain(const ItemType& type) {
+  return type.vendor == 0 && !is_quantized(type) && find_code(type.code) != nullptr &&
+         valid_width(type);
+}
+
+/// Every item, as `convert` makes it of its bits.
+template <typename T>
+std::optional<std::vector<T>> read_items(const TensorData& data,
+                                         T (*convert)(const ItemType&, uint64_t)) {
+  const ItemType& type = data.type;
+  if (!is_plain(type)) return std::nullopt;
+  const Dim items = volume(data.shape);
+  if (!items.valid() || items.value() < 0) return std::nullopt;
+  const auto count = static_cast<uint64_t>(items.value());
+  const std::optional<uint64_t> needed = byte_size(type, count);
+  if (!needed || *needed > data.bytes.size()) return std::nullopt;
+
+  std::vector<T> values(count);
+  const uint32_t item_bytes = type.bits / 8;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t raw = type.bits % 8 == 0 ? whole_bytes(data.bytes, i * item_bytes, item_bytes)
+                                            : packed_bits(data.bytes, i * type.bits, type.bits);
+    values[i] = convert(type, raw);
+  }
+  return values;
+}
+
 }  // namespace
+
+bool is_quantized(const ItemType& type) {
+  return type.vendor == 0 &&
+         (type.code == ItemCode::quantized_uint || type.code == ItemCode::quantized_int);
+}
 
 std::span<const CodeInfo> item_codes() { return kCodes; }
 
@@ -72,34 +125,18 @@ float half_to_float(uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23 | mantissa << 13);
 }
 
-uint16_t half_from_double(double value) {
-  const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
-  const double magnitude = std::abs(value);
-  if (std::isnan(value)) return 0x7e00;
-  constexpr double limit = 65520;  // from here on the nearest half is infinity
-  if (magnitude >= limit) return static_cast<uint16_t>(sign | 0x7c00);
-  if (magnitude == 0) return sign;
-  // In units of the last place; a carry into the exponent gives the right bits.
-  const int exponent = std::max(std::ilogb(magnitude), -14);
-  const auto units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
-  return static_cast<uint16_t>(sign | ((exponent + 14) * 1024 + units));
-}
-
-double item_value(const ItemType& type, uint64_t raw) {
-  switch (type.code) {
-    case ItemCode::float_:
-      if (type.bits == 16) return half_to_float(static_cast<uint16_t>(raw));
-      if (type.bits == 32) return std::bit_cast<float>(static_cast<uint32_t>(raw));
-      return std::bit_cast<double>(raw);
-    case ItemCode::int_: {
-      const uint32_t unused = 64 - type.bits;
-      return static_cast<double>(static_cast<int64_t>(raw << unused) >> unused);
-    }
-    case ItemCode::bool_:
-      return raw != 0 ? 1.0 : 0.0;
-    default:
-      return static_cast<double>(raw);
-  }
+uint16_t double_to_half(double value) {
+  const uint16_t sign = std::signbit(value) ? 0x8000u : 0;
+  if (std::isnan(value)) return sign | 0x7e00u;
+  constexpr int kLeastExponent = -14;
+  constexpr double kBeyond = 65536;  // rounds to infinity, as the largest exponent would not
+  const double magnitude = std::min(std::abs(value), kBeyond);
+  const int exponent =
+      magnitude == 0 ? kLeastExponent : std::max(std::ilogb(magnitude), kLeastExponent);
+  // Normal items have the bit 1024 here, which adds 1 to the exponent's field.
+  const auto mantissa = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+  const uint32_t field = static_cast<uint32_t>(exponent - kLeastExponent) << 10;
+  return static_cast<uint16_t>(sign | std::min<uint32_t>(field + mantissa, 0x7c00u));
 }
 
 std::string to_string(const ItemType& type) {
@@ -117,35 +154,13 @@ std::optional<uint64_t> byte_size(const ItemType& type, uint64_t items) {
   return bits / 8 + (bits % 8 != 0 ? 1 : 0);
 }
 
-std::optional<std::vector<uint64_t>> raw_items(const TensorData& data) {
-  const ItemType& type = data.type;
-  const bool quantized =
-      type.code == ItemCode::quantized_uint || type.code == ItemCode::quantized_int;
-  if (quantized || type.vendor != 0 || find_code(type.code) == nullptr || !valid_width(type)) {
-    return std::nullopt;
-  }
-  const Dim items = volume(data.shape);
-  if (!items.valid() || items.value() < 0) return std::nullopt;
-  const auto count = static_cast<uint64_t>(items.value());
-  const std::optional<uint64_t> needed = byte_size(type, count);
-  if (!needed || *needed > data.bytes.size()) return std::nullopt;
-
-  std::vector<uint64_t> raw(count);
-  const uint32_t item_bytes = type.bits / 8;
-  for (uint64_t i = 0; i < count; ++i) {
-    raw[i] = type.bits % 8 == 0 ? whole_bytes(data.bytes, i * item_bytes, item_bytes)
-                                : packed_bits(data.bytes, i * type.bits, type.bits);
-  }
-  return raw;
+std::optional<std::vector<double>> to_doubles(const TensorData& data) {
+  return read_items<double>(data, to_double);
 }
 
-std::optional<std::vector<double>> to_doubles(const TensorData& data) {
-  const auto raw = raw_items(data);
-  if (!raw) return std::nullopt;
-  std::vector<double> values;
-  values.reserve(raw->size());
-  for (const uint64_t item : *raw) values.push_back(item_value(data.type, item));
-  return values;
+std::optional<std::vector<int64_t>> to_integers(const TensorData& data) {
+  if (data.type.code == ItemCode::float_) return std::nullopt;
+  return read_items<int64_t>(data, to_integer);
 }
 
 }  // namespace nnef

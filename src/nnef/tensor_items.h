@@ -2,10 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "nnef/tensor_file.h"
 
@@ -25,13 +23,7 @@ bool valid_width(const ItemType& type);
 
 /// IEEE 754 binary16 to binary32; exact.
 float half_to_float(uint16_t half);
-/// The nearest binary16, halfway cases to even; infinity beyond its range.
-uint16_t half_from_double(double value);
-
-/// The number that an item's bits stand for; not for quantised items.
-double item_value(const ItemType& type, uint64_t raw);
-/// The bits of every item; nothing for items that are no numbers without parameters (quantised,
-/// vendors'), or when bytes are missing.
-std::optional<std::vector<uint64_t>> raw_items(const TensorData& data);
+/// To the nearest binary16, ties to even.
+uint16_t double_to_half(double value);
 
 }  // namespace nnef

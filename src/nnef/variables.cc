@@ -22,13 +22,24 @@ const Storage* storage_of(DType dtype) {
       {DType::scalar,
        {ItemCode::float_, ItemCode::quantized_uint, ItemCode::quantized_int},
        "float, quint or qint"},
-      {DType::integer, {ItemCode::uint_, ItemCode::int_}, "uint or int"},
+      {DType::integer,
+       {ItemCode::uint_, ItemCode::int_, ItemCode::quantized_uint, ItemCode::quantized_int},
+       "uint or int"},
       {DType::logical, {ItemCode::bool_}, "bool"},
   };
   for (const Storage& storage : kStorage) {
     if (storage.dtype == dtype) return &storage;
   }
   return nullptr;
+}
+
+/// Integers that were written as quantised items stand for themselves: nothing quantises integers.
+TensorDataPtr as_stored(DType dtype, const TensorDataPtr& data) {
+  if (dtype != DType::integer || !is_quantized(data->type)) return data;
+  auto plain = std::make_shared<TensorData>(*data);
+  const bool is_signed = data->type.code == ItemCode::quantized_int;
+  plain->type.code = is_signed ? ItemCode::int_ : ItemCode::uint_;
+  return plain;
 }
 
 std::string lowered(std::string text) {
@@ -104,8 +115,9 @@ class VariableReader {
     auto [entry, fresh] = data_.try_emplace(*file);
     if (fresh) entry->second = read_file(variable, *file);
     if (entry->second == nullptr) return;
+    Tensor& tensor = graph_[variable.tensor];
     if (check(variable, *entry->second, files_.display_name(*file)))
-      graph_[variable.tensor].data = entry->second;
+      tensor.data = as_stored(tensor.dtype, entry->second);
   }
 
   /// The file as the label spells it, else as an equal label does.

@@ -86,7 +86,7 @@ bool Importer::check_supported() {
 
 ImportedTensor Importer::describe(TensorRef ref, std::string relax_name) const {
   const nnef::Tensor& tensor = graph_[ref];
-  return {tensor.name, std::move(relax_name), relax_dtype(tensor.dtype), to_extents(*tensor.shape)};
+  return {tensor.name, std::move(relax_name), relax_dtype(tensor), to_extents(*tensor.shape)};
 }
 
 void Importer::parameter(TensorRef ref, std::vector<ImportedTensor>& specs) {
@@ -119,15 +119,16 @@ bool Importer::check_type(const nnef::Operation& operation, TensorRef ref) {
   const nnef::Tensor& tensor = graph_[ref];
   const Expr& value = values_[ref.index];
   const Ints inferred = shape_of(value);
-  if (inferred == to_extents(*tensor.shape) && dtype_of(value) == relax_dtype(tensor.dtype)) {
+  if (inferred == to_extents(*tensor.shape) && dtype_of(value) == relax_dtype(tensor)) {
     return true;
   }
   diagnostics_.error(
       "import/type", operation.where,
-      fmt::format("'{}' has type {} and shape {}, but its lowering to Relax gave {} and [{}]: this "
-                  "is a fault of the compiler",
-                  tensor.name, to_string(tensor.dtype), to_string(*tensor.shape),
-                  std::string(ffi::DLDataTypeToString(dtype_of(value))), fmt::join(inferred, ",")));
+      fmt::format(
+          "'{}' has items {} and shape {}, but its lowering to Relax gave {} and [{}]: this "
+          "is a fault of the compiler",
+          tensor.name, to_string(tensor.item), to_string(*tensor.shape),
+          std::string(ffi::DLDataTypeToString(dtype_of(value))), fmt::join(inferred, ",")));
   return false;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <map>
 
 #include "relax/import.h"
@@ -14,13 +15,27 @@ namespace {
 const std::map<std::string_view, const LoweringRow*>& lowering_index() {
   static const auto index = [] {
     std::map<std::string_view, const LoweringRow*> rows;
-    for (auto table : {elementwise_lowerings(), reduce_lowerings(), window_lowerings(),
-                       resample_lowerings(), movement_lowerings(), linear_lowerings()}) {
+    for (auto table :
+         {elementwise_lowerings(), reduce_lowerings(), window_lowerings(), resample_lowerings(),
+          movement_lowerings(), linear_lowerings(), roi_lowerings()}) {
       for (const LoweringRow& row : table) rows.emplace(row.operation, &row);
     }
     return rows;
   }();
   return index;
+}
+
+/// Visits every item of operands or results.
+template <typename Visit>
+void each_value(const std::vector<nnef::Argument>& arguments, const Visit& visit) {
+  for (const nnef::Argument& argument : arguments) {
+    const auto* array = argument.value.get<nnef::Array>();
+    if (array == nullptr) {
+      visit(argument.value);
+    } else {
+      for (const nnef::Value& item : array->items) visit(item);
+    }
+  }
 }
 
 bool is_alias(const LoweringRow& row) {
@@ -50,9 +65,16 @@ struct Lower {
 
 }  // namespace
 
-DLDataType relax_dtype(nnef::DType type) {
-  constexpr std::array<DLDataType, 3> dtypes{float32, int32, boolean};  // scalar, integer, logical
-  return dtypes.at(static_cast<size_t>(type));
+DLDataType relax_dtype(const nnef::ItemType& type) {
+  constexpr std::array<std::pair<nnef::ItemCode, uint8_t>, 4> codes{{
+      {nnef::ItemCode::float_, kDLFloat},
+      {nnef::ItemCode::int_, kDLInt},
+      {nnef::ItemCode::uint_, kDLUInt},
+      {nnef::ItemCode::bool_, kDLBool},
+  }};
+  const auto* row = std::ranges::find(codes, type.code, &decltype(codes)::value_type::first);
+  assert(row != codes.end() && "inference gives tensors no other item types");
+  return {row->second, static_cast<uint8_t>(type.bits), 1};
 }
 
 Ints to_extents(const nnef::Shape& shape) {
@@ -61,17 +83,42 @@ Ints to_extents(const nnef::Shape& shape) {
   return extents;
 }
 
-Expr literal(const nnef::Value& value) {
-  if (const int64_t* integer = value.get<int64_t>()) {
-    return constant(static_cast<double>(*integer), int32);
-  }
-  if (const bool* logical = value.get<bool>()) return constant(*logical ? 1 : 0, boolean);
-  return scalar(*value.get<double>());
+DLDataType LoweringContext::computed(nnef::DType type) const {
+  if (type == nnef::DType::logical) return boolean;
+  const nnef::ItemType usual = nnef::default_item(type);
+  bool wide = false;
+  const auto look = [&](const nnef::Value& value) {
+    const auto* ref = value.get<nnef::TensorRef>();
+    if (ref == nullptr || graph()[*ref].dtype != type) return;
+    const nnef::ItemType& item = graph()[*ref].item;
+    wide = wide || item.bits > usual.bits ||
+           (item.code == nnef::ItemCode::uint_ && item.bits == usual.bits);
+  };
+  each_value(operation().inputs, look);
+  each_value(operation().outputs, look);
+  if (type == nnef::DType::scalar) return wide ? float64 : float32;
+  return wide ? int64 : int32;
+}
+
+bool LoweringContext::is_integer() const {
+  bool reals = false;
+  bool integers = false;
+  const auto look = [&](const nnef::Value& value) {
+    reals = reals || dtype_of(value) == nnef::DType::scalar;
+    integers = integers || dtype_of(value) == nnef::DType::integer;
+  };
+  each_value(operation().inputs, look);
+  return integers && !reals;
 }
 
 Expr LoweringContext::item(const nnef::Value& value) const {
-  const auto* ref = value.get<nnef::TensorRef>();
-  return ref != nullptr ? (*values_)[ref->index] : literal(value);
+  if (const auto* integer = value.get<int64_t>()) return integer_constant(*integer, whole());
+  if (const auto* logical = value.get<bool>()) return constant(*logical ? 1.0 : 0.0, boolean);
+  if (const auto* real_value = value.get<double>()) return constant(*real_value, real());
+  const auto ref = *value.get<nnef::TensorRef>();
+  const Expr& expr = (*values_)[ref.index];
+  const DLDataType wanted = computed(graph()[ref].dtype);
+  return relax_dtype(graph()[ref].item) == wanted ? expr : relax::astype(expr, wanted);
 }
 
 Expr LoweringContext::item(const nnef::Value& value, size_t rank) const {
@@ -105,7 +152,16 @@ const LoweringRow* find_lowering(std::string_view operation) {
 }
 
 std::vector<Expr> lower(const LoweringRow& row, const LoweringContext& context) {
-  return std::visit(Lower{context}, row.lower);
+  std::vector<Expr> results = std::visit(Lower{context}, row.lower);
+  size_t index = 0;
+  each_value(context.operation().outputs, [&](const nnef::Value& value) {
+    if (index == results.size()) return;
+    const nnef::Tensor& tensor = context.graph()[*value.get<nnef::TensorRef>()];
+    const DLDataType stored = relax_dtype(tensor.item);
+    Expr& result = results[index++];
+    if (stored != context.computed(tensor.dtype)) result = relax::astype(result, stored);
+  });
+  return results;
 }
 
 bool has_lowering(std::string_view operation) { return find_lowering(operation) != nullptr; }

@@ -18,12 +18,11 @@ namespace nnef_tvm {
 using relax::Ints;
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 
-/// scalar -> float32, integer -> int32, logical -> bool
-DLDataType relax_dtype(nnef::DType type);
+/// float, int or uint of the same width, or bool
+DLDataType relax_dtype(const nnef::ItemType& type);
+/// Of the items of a tensor.
+inline DLDataType relax_dtype(const nnef::Tensor& tensor) { return relax_dtype(tensor.item); }
 Ints to_extents(const nnef::Shape& shape);
-/// A literal as a constant of rank 0.
-Expr literal(const nnef::Value& value);
-inline Expr scalar(double value) { return constant(value, float32); }
 
 class LoweringContext : public nnef::OpView {
  public:
@@ -36,6 +35,7 @@ class LoweringContext : public nnef::OpView {
         builder_(&builder),
         diagnostics_(&diagnostics) {}
 
+  /// In the type that the operation computes in.
   Expr input(std::string_view name) const { return item(value(name)); }
   Expr item(const nnef::Value& value) const;
   /// With trailing axes of extent 1 up to `rank`, as NNEF broadcasts (aligned from the left); rank
@@ -45,6 +45,16 @@ class LoweringContext : public nnef::OpView {
   /// The literal of an input, if it is one.
   const double* literal_scalar(std::string_view name) const { return value(name).get<double>(); }
 
+  /// The type in which the operation computes with operands and results of a primitive type:
+  /// float32 or float64, int32 or int64, bool. Narrower items are converted before and after.
+  DLDataType computed(nnef::DType type) const;
+  DLDataType real() const { return computed(nnef::DType::scalar); }
+  DLDataType whole() const { return computed(nnef::DType::integer); }
+  /// Whether the operands are integers only.
+  bool is_integer() const;
+  /// A constant of rank 0: real, or whole where the operation is_integer().
+  Expr number(double value) const { return constant(value, is_integer() ? whole() : real()); }
+
   size_t rank(std::string_view name) const { return shape(name).size(); }
   Ints extents(std::string_view name) const { return to_extents(shape(name)); }
   /// Of the first result.
@@ -52,6 +62,8 @@ class LoweringContext : public nnef::OpView {
 
   /// Binds an expression that is used more than once.
   Expr let(Expr expr) const { return builder_->emit(std::move(expr)); }
+  /// For kernels of their own.
+  BlockBuilder& builder() const { return *builder_; }
 
   /// Reports "[<operation>/<id>] '<operation>': message" and returns an undefined expression.
   Expr fail(std::string_view id, std::string_view at, std::string message,
@@ -83,6 +95,7 @@ std::span<const LoweringRow> window_lowerings();
 std::span<const LoweringRow> resample_lowerings();
 std::span<const LoweringRow> movement_lowerings();
 std::span<const LoweringRow> linear_lowerings();
+std::span<const LoweringRow> roi_lowerings();
 const LoweringRow* find_lowering(std::string_view operation);
 
 /// The results of an operation, one for each result tensor; none after a failure, which was

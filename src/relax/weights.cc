@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
+#include <tvm/ffi/dtype.h>
 
+#include <algorithm>
+#include <cstring>
+
+#include "nnef/quantization.h"
 #include "relax/lowering.h"
 
 namespace nnef_tvm {
@@ -18,91 +19,78 @@ using nnef::ItemCode;
 constexpr uintptr_t view_alignment = 64;
 
 bool stored_as(const nnef::TensorData& data, DLDataType dtype) {
-  const auto bytes = std::as_bytes(data.bytes);
-  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % view_alignment == 0;
-  if (data.type.vendor != 0 || data.type.bits != dtype.bits || !aligned) return false;
-  if (dtype == float32) return data.type.code == ItemCode::float_;
-  if (dtype == int32) return data.type.code == ItemCode::int_;
+  if (data.type.vendor != 0 || data.type.bits != dtype.bits) return false;
+  if (dtype.code == kDLFloat) return data.type.code == ItemCode::float_;
+  if (dtype.code == kDLInt) return data.type.code == ItemCode::int_;
+  if (dtype.code == kDLUInt) return data.type.code == ItemCode::uint_;
   // Any bit pattern but 0 and 1 would be undefined as bool.
   return data.type.code == ItemCode::bool_ &&
-         std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b <= std::byte{1}; });
+         std::all_of(data.bytes.begin(), data.bytes.end(),
+                     [](std::byte b) { return b <= std::byte{1}; });
 }
 
-/// What the items of quantised data stand for: (q + offset) * scale + base.
-struct Dequantization {
-  double offset = 0;
-  double scale = 1;
-  double base = 0;
-};
+bool is_integer(DLDataType dtype) { return dtype.code == kDLInt || dtype.code == kDLUInt; }
 
-/// The value of a scalar or integer argument, if it is one number.
-std::optional<double> number(const nnef::Quantization& quantization, std::string_view name) {
-  for (const nnef::Argument& argument : quantization.attributes) {
-    if (argument.name != name) continue;
-    if (const double* scalar = argument.value.get<double>()) return *scalar;
-    if (const int64_t* integer = argument.value.get<int64_t>()) {
-      return static_cast<double>(*integer);
-    }
-    if (const bool* logical = argument.value.get<bool>()) return *logical ? 1 : 0;
-  }
-  return std::nullopt;
+bool fits(int64_t value, DLDataType dtype) {
+  if (dtype.bits == 64) return true;
+  const int64_t range = int64_t{1} << (dtype.code == kDLInt ? dtype.bits - 1 : dtype.bits);
+  return value < range && value >= (dtype.code == kDLInt ? -range : 0);
 }
 
-std::optional<Dequantization> from_range(double low, double high, const nnef::ItemType& type,
-                                         bool symmetric) {
-  const bool is_signed = type.code == ItemCode::quantized_int;
-  const double narrowed = symmetric && is_signed ? 1 : 0;
-  const double steps = std::exp2(type.bits) - 1 - narrowed;
-  const double zero = is_signed ? std::exp2(type.bits - 1) - narrowed : 0;
-  return Dequantization{zero, (high - low) / steps, low};
+/// Calls `visit` with a null pointer to the type of the tensor's items; false for items that
+/// weights never have.
+template <typename Visit>
+bool with_item_type(DLDataType dtype, const Visit& visit) {
+  if (dtype == float32) return visit(static_cast<float*>(nullptr)), true;
+  if (dtype.code == kDLFloat && dtype.bits == 64) return visit(static_cast<double*>(nullptr)), true;
+  if (dtype == boolean) return visit(static_cast<bool*>(nullptr)), true;
+  if (!is_integer(dtype)) return false;
+  // Two's complement: the narrowing of an int64 that fits is the same for both signs.
+  if (dtype.bits == 8) return visit(static_cast<uint8_t*>(nullptr)), true;
+  if (dtype.bits == 16) return visit(static_cast<uint16_t*>(nullptr)), true;
+  if (dtype.bits == 32) return visit(static_cast<uint32_t*>(nullptr)), true;
+  if (dtype.bits == 64) return visit(static_cast<uint64_t*>(nullptr)), true;
+  return false;
 }
 
-/// By the entry of graph.quant, else by the parameters of old files.
-std::optional<Dequantization> dequantization(const nnef::Tensor& variable) {
-  const nnef::TensorData& data = *variable.data;
-  if (variable.quantization) {
-    const nnef::Quantization& entry = *variable.quantization;
-    const auto scale = number(entry, "scale");
-    const auto zero_point = number(entry, "zero_point");
-    if (scale && zero_point) return Dequantization{-*zero_point, *scale, 0};
-    const auto low = number(entry, "min");
-    const auto high = number(entry, "max");
-    const bool symmetric = number(entry, "symmetric").value_or(0) != 0;
-    if (low && high) return from_range(*low, *high, data.type, symmetric);
-    return std::nullopt;
-  }
-  float range[2];
-  std::memcpy(range, data.parameters, sizeof range);
-  if (data.type.code != ItemCode::quantized_uint || !(range[0] < range[1])) return std::nullopt;
-  return from_range(range[0], range[1], data.type, false);
-}
-
-std::optional<std::vector<double>> real_values(const nnef::Tensor& variable) {
-  const nnef::TensorData& data = *variable.data;
-  const bool quantized =
-      data.type.code == ItemCode::quantized_uint || data.type.code == ItemCode::quantized_int;
-  if (!quantized) return nnef::to_doubles(data);
-  const auto map = dequantization(variable);
-  if (!map) return std::nullopt;
-  nnef::TensorData items = data;
-  items.type.code = data.type.code == ItemCode::quantized_uint ? ItemCode::uint_ : ItemCode::int_;
-  auto values = nnef::to_doubles(items);
-  if (!values) return std::nullopt;
-  for (double& value : *values) value = (value + map->offset) * map->scale + map->base;
-  return values;
-}
-
-bool fit_int32(const std::vector<double>& values) {
-  return std::all_of(values.begin(), values.end(), [](double value) {
-    return value >= std::numeric_limits<int32_t>::min() &&
-           value <= std::numeric_limits<int32_t>::max();
+template <typename From>
+bool store(const std::vector<From>& values, ffi::Tensor& tensor) {
+  return with_item_type(tensor.dtype(), [&]<typename To>(To*) {
+    std::transform(values.begin(), values.end(), static_cast<To*>(tensor.data_ptr()),
+                   [](From value) { return static_cast<To>(value); });
   });
 }
 
-template <typename T>
-void store(const std::vector<double>& values, ffi::Tensor& tensor) {
-  std::transform(values.begin(), values.end(), static_cast<T*>(tensor.data_ptr()),
-                 [](double value) { return static_cast<T>(value); });
+std::optional<ffi::Tensor> not_numbers(const nnef::Tensor& variable,
+                                       nnef::Diagnostics& diagnostics) {
+  diagnostics
+      .error("import/item-type", variable.where,
+             fmt::format("the data of variable '{}' has items of type {}, which cannot be "
+                         "converted to numbers",
+                         variable.name, nnef::to_string(variable.data->type)))
+      .help(
+          "quantised items need an entry of graph.quant, such as linear_quantize(min = -1.0, max = "
+          "1.0, bits = 8)");
+  return std::nullopt;
+}
+
+/// Integers and logicals, which never pass through floating point.
+std::optional<ffi::Tensor> integer_tensor(const nnef::Tensor& variable, const Ints& shape,
+                                          DLDataType dtype, nnef::Diagnostics& diagnostics) {
+  const auto values = nnef::to_integers(*variable.data);
+  if (!values) return not_numbers(variable, diagnostics);
+  const auto bad = std::ranges::find_if_not(
+      *values, [&](int64_t value) { return dtype == boolean || fits(value, dtype); });
+  if (bad != values->end()) {
+    diagnostics.error(
+        "import/integer-range", variable.where,
+        fmt::format("item {} of variable '{}' is {}, which does not fit in items of type {}",
+                    bad - values->begin(), variable.name, *bad,
+                    std::string(ffi::DLDataTypeToString(dtype))));
+    return std::nullopt;
+  }
+  ffi::Tensor tensor = empty_tensor(shape, dtype);
+  return store(*values, tensor) ? std::optional(tensor) : not_numbers(variable, diagnostics);
 }
 
 }  // namespace
@@ -117,34 +105,21 @@ std::optional<ffi::Tensor> weight_tensor(const nnef::Tensor& variable,
     return std::nullopt;
   }
   const nnef::TensorData& data = *variable.data;
-  const DLDataType dtype = relax_dtype(variable.dtype);
+  const DLDataType dtype = relax_dtype(variable);
   const Ints shape = to_extents(data.shape);
-  if (stored_as(data, dtype)) return view_tensor(data.bytes.data(), shape, dtype, variable.data);
+  if (stored_as(data, dtype)) {
+    const bool aligned = reinterpret_cast<uintptr_t>(data.bytes.data()) % view_alignment == 0;
+    if (aligned) return view_tensor(data.bytes.data(), shape, dtype, variable.data);
+    ffi::Tensor copy = empty_tensor(shape, dtype);
+    if (!data.bytes.empty()) std::memcpy(copy.data_ptr(), data.bytes.data(), data.bytes.size());
+    return copy;
+  }
 
-  const auto values = real_values(variable);
-  if (!values) {
-    diagnostics
-        .error("import/item-type", variable.where,
-               fmt::format("the data of variable '{}' has items of type {}, which cannot be "
-                           "converted to numbers",
-                           variable.name, nnef::to_string(data.type)))
-        .help(
-            "quantised items need an entry of graph.quant with one 'zero_point' and 'scale', or "
-            "one "
-            "'min' and 'max'");
-    return std::nullopt;
-  }
-  if (dtype == int32 && !fit_int32(*values)) {
-    diagnostics.error(
-        "import/integer-range", variable.where,
-        fmt::format("the data of variable '{}' does not fit in 32-bit integers", variable.name));
-    return std::nullopt;
-  }
+  if (dtype.code != kDLFloat) return integer_tensor(variable, shape, dtype, diagnostics);
+  const auto values = nnef::real_values(variable);
   ffi::Tensor tensor = empty_tensor(shape, dtype);
-  if (dtype == float32) store<float>(*values, tensor);
-  if (dtype == int32) store<int32_t>(*values, tensor);
-  if (dtype == boolean) store<bool>(*values, tensor);
-  return tensor;
+  return values && store(*values, tensor) ? std::optional(tensor)
+                                          : not_numbers(variable, diagnostics);
 }
 
 }  // namespace nnef_tvm

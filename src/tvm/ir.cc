@@ -92,10 +92,22 @@ Expr constant(double value, DLDataType dtype) {
   return constant(std::span(&value, 1), std::span<const int64_t>(), dtype);
 }
 
+Expr integer_constant(int64_t value, DLDataType dtype) {
+  ffi::Tensor tensor = empty_tensor({}, dtype);
+  if (dtype == int64) {
+    *static_cast<int64_t*>(tensor.data_ptr()) = value;
+  } else {
+    *static_cast<int32_t*>(tensor.data_ptr()) = static_cast<int32_t>(value);
+  }
+  return constant(tensor);
+}
+
 Expr constant(std::span<const double> values, std::span<const int64_t> shape, DLDataType dtype) {
   ffi::Tensor tensor = empty_tensor(shape, dtype);
   if (dtype == float32) {
     store<float>(tensor, values);
+  } else if (dtype == float64) {
+    store<double>(tensor, values);
   } else if (dtype == int32) {
     store<int32_t>(tensor, values);
   } else if (dtype == int64) {

@@ -13,6 +13,7 @@ namespace nnef_tvm {
 
 // Item types.
 inline constexpr DLDataType float32{kDLFloat, 32, 1};
+inline constexpr DLDataType float64{kDLFloat, 64, 1};
 inline constexpr DLDataType int8{kDLInt, 8, 1};
 inline constexpr DLDataType int32{kDLInt, 32, 1};
 inline constexpr DLDataType int64{kDLInt, 64, 1};
@@ -41,6 +42,8 @@ Expr prim_tuple(std::span<const int64_t> values);
 Expr constant(ffi::Tensor value);
 /// Of rank 0.
 Expr constant(double value, DLDataType dtype);
+/// Of rank 0 and type int32 or int64, exact.
+Expr integer_constant(int64_t value, DLDataType dtype);
 /// An array of the given shape, from values in row-major order.
 Expr constant(std::span<const double> values, std::span<const int64_t> shape, DLDataType dtype);
 

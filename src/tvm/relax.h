@@ -29,6 +29,9 @@ class BlockBuilder {
   /// Closes the block and the function, and returns a module with it as `name`.
   IRModule finish(const std::string& name, Expr result, Map<String, Any> attributes);
 
+  /// TVM's own block builder.
+  const ObjectRef& handle() const { return builder_; }
+
  private:
   ObjectRef builder_;
   Array<Var> params_;

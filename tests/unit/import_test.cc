@@ -225,13 +225,14 @@ TEST_F(Import, QuantizedItemsAreRealNumbers) {
   EXPECT_EQ(ids(), (Strings{"import/item-type"}));
   for (nnef::Tensor& tensor : graph.tensors) {
     if (tensor.name != "w") continue;
-    tensor.quantization.emplace();
+    tensor.quantization.emplace().name = "zero_point_linear_quantize";
     tensor.quantization->attributes = {{.name = "zero_point", .value = int64_t{128}, .where = {}},
                                        {.name = "scale", .value = 0.5, .where = {}}};
   }
   EXPECT_EQ(values<float>(import(graph, true)), (std::vector<float>{-64, 0, 1, 63.5}));
   for (nnef::Tensor& tensor : graph.tensors) {
     if (tensor.name != "w") continue;
+    tensor.quantization->name = "linear_quantize";
     tensor.quantization->attributes = {{.name = "min", .value = -1.0, .where = {}},
                                        {.name = "max", .value = 254.0, .where = {}}};
   }

@@ -132,17 +132,17 @@ TEST(TensorItems, NearestHalf) {
     const auto half = static_cast<uint16_t>(bits);
     const float value = half_to_float(half);
     if (!std::isnan(value)) {
-      ASSERT_EQ(half_from_double(value), half);
+      ASSERT_EQ(double_to_half(value), half);
     }
   }
-  EXPECT_EQ(half_from_double(1 + std::ldexp(1, -11)), 0x3c00);  // halfway, to even
-  EXPECT_EQ(half_from_double(1 + std::ldexp(3, -11)), 0x3c02);
-  EXPECT_EQ(half_from_double(1 + std::ldexp(1.001, -11)), 0x3c01);
-  EXPECT_EQ(half_from_double(65519.9), 0x7bff);
-  EXPECT_EQ(half_from_double(-65520), 0xfc00);
-  EXPECT_EQ(half_from_double(std::ldexp(1, -25)), 0);
-  EXPECT_EQ(half_from_double(std::ldexp(1.5, -25)), 1);
-  EXPECT_TRUE(std::isnan(half_to_float(half_from_double(std::nan("")))));
+  EXPECT_EQ(double_to_half(1 + std::ldexp(1, -11)), 0x3c00);  // halfway, to even
+  EXPECT_EQ(double_to_half(1 + std::ldexp(3, -11)), 0x3c02);
+  EXPECT_EQ(double_to_half(1 + std::ldexp(1.001, -11)), 0x3c01);
+  EXPECT_EQ(double_to_half(65519.9), 0x7bff);
+  EXPECT_EQ(double_to_half(-65520), 0xfc00);
+  EXPECT_EQ(double_to_half(std::ldexp(1, -25)), 0);
+  EXPECT_EQ(double_to_half(std::ldexp(1.5, -25)), 1);
+  EXPECT_TRUE(std::isnan(half_to_float(double_to_half(std::nan("")))));
 }
 
 TEST(TensorItems, HalfConversionIsExact) {

@@ -2,9 +2,9 @@
 // writes other memory.
 #include <limits>
 
-#include "compile/kernels/indices.h"
 #include "compile/kernels/movement.h"
 #include "compile/kernels/reduce.h"
+#include "tvm/indices.h"
 
 namespace nnef_tvm {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compile/kernels/elementwise.h"
-#include "compile/kernels/indices.h"
+#include "tvm/indices.h"
 
 namespace nnef_tvm {
 namespace {

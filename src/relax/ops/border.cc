@@ -74,7 +74,8 @@ Window full_window(const LoweringContext& op, const Ints& extents) {
           op.resolved_integers("stride"),
           op.resolved_integers("dilation"),
           op.resolved_pairs("padding"),
-          op.string("border")};
+          op.string("border"),
+          op.real()};
 }
 
 Expr pad_border(Expr x, const Ints& extents, const Pairs& padding, const std::string& border,

@@ -12,18 +12,33 @@ using relax::exp;
 using relax::sigmoid;
 
 Expr lower_copy(const LoweringContext& op) { return op.input("x"); }
-Expr lower_rcp(const LoweringContext& op) { return scalar(1) / op.input("x"); }
+Expr lower_rcp(const LoweringContext& op) { return op.number(1) / op.input("x"); }
 Expr lower_sqr(const LoweringContext& op) { return op.input("x") * op.input("x"); }
-Expr lower_rsqr(const LoweringContext& op) { return scalar(1) / (op.input("x") * op.input("x")); }
+Expr lower_rsqr(const LoweringContext& op) {
+  return op.number(1) / (op.input("x") * op.input("x"));
+}
 Expr lower_log2(const LoweringContext& op) {
-  return relax::log(op.input("x")) * scalar(std::numbers::log2e);
+  return relax::log(op.input("x")) * op.number(std::numbers::log2e);
 }
 
 /// floor(x + 0.5) of the exact sum: adding 0.5 in floating point would round 0.49999997 up.
 Expr lower_round(const LoweringContext& op) {
   const Expr x = op.input("x");
   const Expr below = op.let(relax::floor(x));
-  return below + relax::astype(relax::greater_equal(x - below, scalar(0.5)), float32);
+  return below + relax::astype(relax::greater_equal(x - below, op.number(0.5)), op.real());
+}
+
+/// Of integers truncated, and 0 where the divisor is 0. The two divisors for which the machine's
+/// instruction traps (-1 for the smallest number) do not reach it.
+Expr lower_div(const LoweringContext& op) {
+  const size_t rank = std::max(op.rank("x"), op.rank("y"));
+  const Expr x = op.input("x", rank);
+  const Expr y = op.input("y", rank);
+  if (!op.is_integer()) return relax::divide(x, y);
+  const Expr none = op.let(relax::equal(y, op.number(0)));
+  const Expr minus = op.let(relax::equal(y, op.number(-1)));
+  const Expr safe = relax::where(relax::logical_or(none, minus), op.number(1), y);
+  return relax::where(none, op.number(0), relax::where(minus, -x, relax::divide(x, safe)));
 }
 
 /// Exponents that need no transcendental function, and are exact where that would not be.
@@ -36,8 +51,8 @@ Expr lower_pow(const LoweringContext& op) {
     if (*exponent == 3) return x * x * x;
     if (*exponent == 0.5) return relax::sqrt(x);
     if (*exponent == -0.5) return relax::rsqrt(x);
-    if (*exponent == -1) return scalar(1) / x;
-    if (*exponent == -2) return scalar(1) / (x * x);
+    if (*exponent == -1) return op.number(1) / x;
+    if (*exponent == -2) return op.number(1) / (x * x);
   }
   return relax::power(x, op.input("y", rank));
 }
@@ -59,35 +74,37 @@ Expr lower_select(const LoweringContext& op) {
 }
 
 /// `below` for negative x, x elsewhere.
-Expr rectify(Expr x, Expr below) { return relax::where(relax::less(x, scalar(0)), below, x); }
+Expr rectify(const LoweringContext& op, Expr x, Expr below) {
+  return relax::where(relax::less(x, op.number(0)), below, x);
+}
 
 /// alpha (e^x - 1) below zero.
-Expr exponential_unit(Expr x, double alpha) {
-  return rectify(x, scalar(alpha) * (exp(relax::minimum(x, scalar(0))) - scalar(1)));
+Expr exponential_unit(const LoweringContext& op, Expr x, double alpha) {
+  return rectify(op, x, op.number(alpha) * (exp(relax::minimum(x, op.number(0))) - op.number(1)));
 }
 
 Expr lower_elu(const LoweringContext& op) {
-  return exponential_unit(op.input("x"), op.scalar("alpha"));
+  return exponential_unit(op, op.input("x"), op.scalar("alpha"));
 }
 Expr lower_selu(const LoweringContext& op) {
-  return scalar(op.scalar("lambda")) * exponential_unit(op.input("x"), op.scalar("alpha"));
+  return op.number(op.scalar("lambda")) * exponential_unit(op, op.input("x"), op.scalar("alpha"));
 }
 Expr lower_gelu(const LoweringContext& op) {
-  return op.input("x") * sigmoid(scalar(1.702) * op.input("x"));
+  return op.input("x") * sigmoid(op.number(1.702) * op.input("x"));
 }
 /// log(1 + e^x), in a form that does not overflow.
 Expr lower_softplus(const LoweringContext& op) {
   const Expr x = op.input("x");
-  return relax::relu(x) + relax::log(scalar(1) + exp(-relax::abs(x)));
+  return relax::relu(x) + relax::log(op.number(1) + exp(-relax::abs(x)));
 }
 Expr lower_softabs(const LoweringContext& op) {
   const Expr x = op.input("x");
-  return relax::sqrt(x * x + scalar(op.scalar("epsilon")));
+  return relax::sqrt(x * x + op.number(op.scalar("epsilon")));
 }
 Expr lower_prelu(const LoweringContext& op) {
   const size_t rank = std::max(op.rank("x"), op.rank("alpha"));
   const Expr x = op.input("x", rank);
-  return rectify(x, op.input("alpha", rank) * x);
+  return rectify(op, x, op.input("alpha", rank) * x);
 }
 Expr lower_leaky_relu(const LoweringContext& op) {
   return relax::leaky_relu(op.input("x"), op.scalar("alpha"));
@@ -133,7 +150,7 @@ constexpr LoweringRow rows[] = {
     {"add", relax::add},
     {"sub", relax::subtract},
     {"mul", relax::multiply},
-    {"div", relax::divide},
+    {"div", lower_div},
     {"pow", lower_pow},
     {"lt", relax::less},
     {"gt", relax::greater},

@@ -40,7 +40,7 @@ Expr lower_linear(const LoweringContext& op) {
 Expr lower_softmax(const LoweringContext& op) {
   const Ints axes = op.integers("axes");
   const Expr x = op.input("x");
-  if (axes.empty()) return relax::full(op.result_extents(), scalar(1), float32);
+  if (axes.empty()) return relax::full(op.result_extents(), op.number(1), op.real());
   if (axes.size() == 1) return relax::softmax(x, axes.front());
   const Expr raised = op.let(relax::exp(x - relax::max(x, axes)));
   return raised / relax::sum(raised, axes);
@@ -50,7 +50,7 @@ Expr lower_softmax(const LoweringContext& op) {
 Expr lower_batch_normalization(const LoweringContext& op) {
   const size_t rank = std::max({op.rank("input"), op.rank("mean"), op.rank("variance"),
                                 op.rank("offset"), op.rank("scale")});
-  const Expr deviation = relax::sqrt(op.input("variance", rank) + scalar(op.scalar("epsilon")));
+  const Expr deviation = relax::sqrt(op.input("variance", rank) + op.number(op.scalar("epsilon")));
   const Expr scale = op.let(op.input("scale", rank) / deviation);
   return op.input("input", rank) * scale +
          (op.input("offset", rank) - op.input("mean", rank) * scale);

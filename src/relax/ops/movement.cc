@@ -16,7 +16,7 @@ double number(const Value& value) {
 /// All values, or one that stands everywhere.
 Expr lower_constant(const LoweringContext& op) {
   const auto& items = op.items("value");
-  const DLDataType dtype = relax_dtype(op.dtype_of(op.operation().outputs.front().value));
+  const DLDataType dtype = op.computed(op.graph()[op.result("output")].dtype);
   const Ints shape = op.result_extents();
   if (items.size() == 1 && !shape.empty()) {
     return relax::full(shape, constant(number(items.front()), dtype), dtype);
@@ -115,9 +115,9 @@ Expr lower_cast(const LoweringContext& op) {
   const Expr x = op.input("input");
   if (from == to) return x;
   if (to == nnef::DType::logical) {
-    return relax::not_equal(x, constant(0, relax_dtype(from)));
+    return relax::not_equal(x, constant(0, op.computed(from)));
   }
-  return relax::astype(x, relax_dtype(to));
+  return relax::astype(x, op.computed(to));
 }
 
 constexpr LoweringRow rows[] = {

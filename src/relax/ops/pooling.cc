@@ -115,7 +115,7 @@ Expr rescale_inside(Expr mean, const Window& window) {
     if (window.padding[axis] == std::pair<int64_t, int64_t>()) continue;
     Ints shape(window.rank(), 1);
     shape[axis] = positions(window, axis);
-    mean = mean * constant(inside_ratio(window, axis), shape, float32);
+    mean = mean * constant(inside_ratio(window, axis), shape, window.dtype);
   }
   return mean;
 }
@@ -163,7 +163,7 @@ Expr spread_windows(Expr x, const Window& window, const Ints& result) {
     if (window.trivial(axis) && result[axis] == extents[axis]) continue;
     const int64_t size = window.size[axis];
     const std::vector<double> ones(static_cast<size_t>(size), 1.0);
-    const Expr weight = constant(ones, Ints{1, 1, size, 1}, float32);
+    const Expr weight = constant(ones, Ints{1, 1, size, 1}, window.dtype);
     x = on_axis(x, extents, axis, result[axis], [&](Expr flat, const Ints& shape) {
       return transposed_conv(std::move(flat), shape, weight, {1, 1, size, 1},
                              {.stride = {window.stride[axis], 1},

@@ -18,9 +18,19 @@ Expr lower_reduce(const LoweringContext& op) {
   return reduce(reduction, op.input("input"), op.integers("axes"));
 }
 
+/// Of integers, the mean is truncated as integer division is.
+Expr mean(const LoweringContext& op) {
+  const Ints axes = op.integers("axes");
+  if (!op.is_integer()) return reduce(relax::mean, op.input("input"), axes);
+  const Ints extents = op.extents("input");
+  double volume = 1;
+  for (int64_t axis : axes) volume *= static_cast<double>(extents[static_cast<size_t>(axis)]);
+  return relax::divide(reduce(relax::sum, op.input("input"), axes), op.number(volume));
+}
+
 Expr lower_sum_reduce(const LoweringContext& op) {
-  return reduce(op.logical("normalize") ? relax::mean : relax::sum, op.input("input"),
-                op.integers("axes"));
+  return op.logical("normalize") ? mean(op)
+                                 : reduce(relax::sum, op.input("input"), op.integers("axes"));
 }
 
 /// TVM's reductions have no code for bool.
@@ -37,7 +47,7 @@ Expr lower_arg_reduce(const LoweringContext& op) {
   std::sort(axes.begin(), axes.end());
   const Ints extents = op.extents("input");
   Expr x = op.input("input");
-  if (axes.empty()) return relax::full(extents, constant(0, int32), int32);
+  if (axes.empty()) return relax::full(extents, integer_constant(0, int32), int32);
   if (axes.size() == 1) return relax::astype(arg(x, axes.front()), int32);
   Ints order;
   Ints merged;
@@ -64,7 +74,7 @@ constexpr LoweringRow rows[] = {
     {"argmin_reduce", lower_arg_reduce<relax::argmin>},
     {"any_reduce", lower_logical_reduce<relax::max>},
     {"all_reduce", lower_logical_reduce<relax::min>},
-    {"mean_reduce", lower_reduce<relax::mean>},
+    {"mean_reduce", mean},
 };
 
 }  // namespace

@@ -47,8 +47,8 @@ double source_position(int64_t i, int64_t extent, int64_t factor, const std::str
 }
 
 /// Linear interpolation along one axis.
-Expr interpolate(Expr x, const Ints& extents, size_t axis, int64_t factor,
-                 const std::string& method, const std::string& border) {
+Expr interpolate(const LoweringContext& op, Expr x, const Ints& extents, size_t axis,
+                 int64_t factor, const std::string& method) {
   const int64_t extent = extents[axis];
   std::vector<double> lower;
   std::vector<double> upper;
@@ -64,13 +64,13 @@ Expr interpolate(Expr x, const Ints& extents, size_t axis, int64_t factor,
   }
   Pairs padding(extents.size());
   padding[axis] = {1, 1};
-  x = pad_border(std::move(x), extents, padding, border);
+  x = pad_border(std::move(x), extents, padding, op.string("border"));
   Ints shape(extents.size(), 1);
   shape[axis] = extent * factor;
   const auto along = static_cast<int64_t>(axis);
   const auto part = [&](const std::vector<double>& indices, const std::vector<double>& weights) {
     const Expr items = relax::take(x, constant(indices, Ints{shape[axis]}, int32), along, "clip");
-    return items * constant(weights, shape, float32);
+    return items * constant(weights, shape, op.real());
   };
   return part(lower, lower_weight) + part(upper, upper_weight);
 }
@@ -92,7 +92,7 @@ Expr lower_multilinear_upsample(const LoweringContext& op) {
   const Ints factors = full_factors(op);
   for (size_t axis = 2; axis < extents.size(); ++axis) {
     if (factors[axis] == 1) continue;
-    x = op.let(interpolate(op.let(x), extents, axis, factors[axis], method, border));
+    x = op.let(interpolate(op, op.let(x), extents, axis, factors[axis], method));
     extents[axis] *= factors[axis];
   }
   return x;

@@ -34,7 +34,7 @@ bool check_spatial_rank(const LoweringContext& op) {
 /// A bias is a number, or one number for each channel: [C], or [1,C] with or without trailing ones.
 Expr add_bias(const LoweringContext& op, Expr x) {
   const double* number = op.literal_scalar("bias");
-  if (number != nullptr) return *number == 0 ? x : x + scalar(*number);
+  if (number != nullptr) return *number == 0 ? x : x + op.number(*number);
   const size_t rank = op.rank("input");
   if (op.rank("bias") != 1) return x + op.input("bias", rank);
   Ints shape(rank, 1);
@@ -81,7 +81,7 @@ Expr lower_box(const LoweringContext& op) {
   // A sum is the same whether the border is zero or left out.
   if (!op.logical("normalize") && window.border == "ignore") window.border = "constant";
   const Expr mean = mean_of_windows(op.input("input"), window);
-  return op.logical("normalize") ? mean : mean * scalar(static_cast<double>(window.volume()));
+  return op.logical("normalize") ? mean : mean * op.number(static_cast<double>(window.volume()));
 }
 
 /// Whether the transposed windows lie side by side and fill the result.
@@ -104,7 +104,7 @@ Expr lower_debox(const LoweringContext& op) {
   const Ints result = op.result_extents();
   x = repeats_items(window, result) ? repeat_items(x, window.extents, window.size)
                                     : spread_windows(x, window, result);
-  return op.logical("normalize") ? x * scalar(1.0 / static_cast<double>(window.volume())) : x;
+  return op.logical("normalize") ? x * op.number(1.0 / static_cast<double>(window.volume())) : x;
 }
 
 Expr lower_max_pool(const LoweringContext& op) {

@@ -16,6 +16,7 @@ struct Window {
   Ints dilation;
   Pairs padding;  ///< negative: cropped
   std::string border;
+  DLDataType dtype;  ///< of the items, as computed
 
   size_t rank() const { return extents.size(); }
   bool trivial(size_t axis) const;

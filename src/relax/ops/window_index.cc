@@ -56,7 +56,7 @@ bool is_small(const LoweringContext& op, const Window& window) {
 }
 
 Expr is_at(const Expr& index, int64_t position) {
-  return relax::equal(index, constant(static_cast<double>(position), int32));
+  return relax::equal(index, integer_constant(position, int32));
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ Expr lower_desample(const LoweringContext& op) {
       padding.emplace_back(before, result[axis] - before - spread[axis]);
     }
     const Expr here =
-        relax::where(is_at(op.input("index"), position), op.input("input"), scalar(0));
+        relax::where(is_at(op.input("index"), position), op.input("input"), op.number(0));
     const Expr placed =
         pad_border(insert_zeros(here, extents, window.stride), spread, padding, "constant");
     sum = op.let(sum.defined() ? sum + placed : placed);

@@ -1,4 +1,4 @@
-#include "compile/kernels/indices.h"
+#include "tvm/indices.h"
 
 #include <algorithm>
 

@@ -1,0 +1,42 @@
+#include <array>
+
+#include "reference/evaluation.h"
+
+namespace nnef::reference {
+namespace {
+
+/// C[b,i,j] is the sum over l of A[b,i,l] * B[b,l,j]; batch axes are broadcast.
+void matmul(Evaluation& e) {
+  const bool transposed_a = e.logical("transposeA");
+  const bool transposed_b = e.logical("transposeB");
+  e.in_domain_of({"A", "B"}, [&]<typename T>(T) {
+    const Items<T> a = e.numbers<T>("A");
+    const Items<T> b = e.numbers<T>("B");
+    const size_t row = a.shape.size() - 2;
+    const size_t column = row + 1;
+    const int64_t inner = a.shape[transposed_a ? row : column];
+    std::vector<T> c;
+    each_index(e.result_extents("C"), [&](const Index& at) {
+      Index in_a = at;
+      Index in_b = at;
+      in_a[transposed_a ? column : row] = at[row];
+      in_b[transposed_b ? row : column] = at[column];
+      T sum = 0;
+      for (int64_t l = 0; l < inner; ++l) {
+        in_a[transposed_a ? row : column] = l;
+        in_b[transposed_b ? column : row] = l;
+        sum = plus(sum, times(a.values[place(a.shape, in_a)], b.values[place(b.shape, in_b)]));
+      }
+      c.push_back(sum);
+    });
+    e.set("C", c);
+  });
+}
+
+constexpr std::array kRows{EvaluatorRow{"matmul", matmul}};
+
+}  // namespace
+
+std::span<const EvaluatorRow> linear_evaluators() { return kRows; }
+
+}  // namespace nnef::reference

@@ -1,0 +1,130 @@
+#include "nnef/reference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cctype>
+#include <map>
+#include <string>
+
+#include "reference/evaluation.h"
+
+namespace nnef {
+namespace {
+
+bool is_variable(const Operation& operation) { return operation.name == "variable"; }
+
+/// Labels that differ in case only are equal.
+std::string folded(std::string label) {
+  std::ranges::transform(label, label.begin(), [](unsigned char c) { return std::tolower(c); });
+  return label;
+}
+
+std::string describe(const ItemType& item, const std::vector<int64_t>& shape) {
+  return to_string(item) + " " + to_string(Shape(shape.begin(), shape.end()));
+}
+
+bool check_input(const Tensor& tensor, const TensorValue& value, Diagnostics& diagnostics) {
+  const auto extents = reference::to_extents(*tensor.shape);
+  const bool same_type = value.dtype == tensor.dtype && value.item == tensor.item;
+  if (same_type && value.shape == extents) return true;
+  diagnostics.error(same_type ? "run/input-shape" : "run/input-dtype", {},
+                    fmt::format("input '{}' is {}, expected {}", tensor.name,
+                                describe(value.item, value.shape), describe(tensor.item, extents)));
+  return false;
+}
+
+}  // namespace
+
+std::unique_ptr<Reference> Reference::create(const Graph& graph, Diagnostics& diagnostics) {
+  bool known = true;
+  for (const Operation& operation : graph.operations) {
+    if (has_evaluator(operation.name)) continue;
+    known = false;
+    diagnostics
+        .error("reference/no-evaluator", operation.where,
+               fmt::format("the reference evaluator does not know operation '{}'", operation.name))
+        .help("load the graph with all compound operations replaced by their bodies");
+  }
+  std::unique_ptr<Reference> reference(new Reference(graph));
+  if (!known || !reference->read_variables(diagnostics)) return nullptr;
+  return reference;
+}
+
+bool Reference::read_variables(Diagnostics& diagnostics) {
+  std::map<std::string, size_t> by_label;
+  slots_.resize(graph_->tensors.size());
+  bool good = true;
+  for (const Operation& operation : graph_->operations) {
+    if (!is_variable(operation)) continue;
+    const OpView view(*graph_, operation);
+    const TensorRef ref = view.result("output");
+    const Tensor& tensor = (*graph_)[ref];
+    const auto [label, fresh] = by_label.emplace(folded(view.string("label")), initial_.size());
+    slots_[ref.index] = label->second;
+    if (!fresh) continue;
+    initial_.emplace_back();
+    if (tensor.data == nullptr) {
+      diagnostics
+          .error("reference/no-data", tensor.where,
+                 fmt::format("the data of variable '{}' was not read", tensor.name))
+          .help("load a model folder or archive, which holds a .dat file for each variable");
+      good = false;
+    } else if (auto value = to_value(*tensor.data, tensor.dtype, tensor.item)) {
+      initial_.back() = std::move(*value);
+    } else {
+      diagnostics.error(
+          "reference/item-type", tensor.where,
+          fmt::format("the data of variable '{}' has items of type {}, which are no numbers",
+                      tensor.name, to_string(tensor.data->type)));
+      good = false;
+    }
+  }
+  state_ = initial_;
+  return good;
+}
+
+std::optional<std::vector<TensorValue>> Reference::run(const std::vector<TensorValue>& inputs,
+                                                       Diagnostics& diagnostics) {
+  const Graph& graph = *graph_;
+  if (inputs.size() != graph.inputs.size()) {
+    diagnostics.error(
+        "run/input-count", {},
+        fmt::format("{} inputs given, the model has {}", inputs.size(), graph.inputs.size()));
+    return std::nullopt;
+  }
+  std::vector<TensorValue> values(graph.tensors.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!check_input(graph[graph.inputs[i]], inputs[i], diagnostics)) return std::nullopt;
+    values[graph.inputs[i].index] = inputs[i];
+  }
+  std::vector<std::pair<TensorRef, TensorRef>> updates;
+  for (const Operation& operation : graph.operations) {
+    reference::Evaluation evaluation(graph, operation, values);
+    if (is_variable(operation)) {
+      const TensorRef variable = evaluation.result("output");
+      values[variable.index] = state(variable);
+    }
+    reference::find_evaluator(operation.name)(evaluation);
+    if (operation.name == "update") {
+      updates.emplace_back(evaluation.tensor("variable"), evaluation.result("result"));
+    }
+  }
+  for (const auto& [variable, result] : updates) set_state(variable, values[result.index]);
+  return values;
+}
+
+const TensorValue& Reference::state(TensorRef variable) const {
+  return state_[slots_[variable.index]];
+}
+
+void Reference::set_state(TensorRef variable, TensorValue value) {
+  TensorValue& state = state_[slots_[variable.index]];
+  assert(value.dtype == state.dtype && value.shape == state.shape);
+  state = std::move(value);
+}
+
+void Reference::reset() { state_ = initial_; }
+
+}  // namespace nnef
