@@ -59,19 +59,6 @@ ordered_json tensor_json(const nnef::Tensor& tensor) {
   return {{"name", tensor.name}, {"dtype", nnef::to_string(tensor.dtype)}, {"shape", shape}};
 }
 
-/// The variables that keep their values between runs, one for each label.
-std::vector<std::pair<nnef::TensorRef, std::string>> states(const nnef::Graph& graph) {
-  std::vector<std::pair<nnef::TensorRef, std::string>> result;
-  auto open = nnef::updated_labels(graph);
-  for (const nnef::Operation& operation : graph.operations) {
-    if (operation.name != "variable") continue;
-    const nnef::OpView view(graph, operation);
-    const std::string& label = view.string("label");
-    if (open.erase(nnef::label_key(label)) != 0) result.emplace_back(view.result("output"), label);
-  }
-  return result;
-}
-
 std::string with_unit(double value) {
   constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
   size_t unit = 0;
@@ -88,7 +75,7 @@ void print_text(const nnef::Graph& graph, const Summary& summary) {
     fmt::print("input  {}\n", describe(graph[input]));
   for (const nnef::TensorRef output : graph.outputs)
     fmt::print("output {}\n", describe(graph[output]));
-  for (const auto& [state, label] : states(graph))
+  for (const auto& [state, label] : nnef::state_variables(graph))
     fmt::print("state  {}, label '{}'\n", describe(graph[state]), label);
   fmt::print("parameters {} in {} variables\n", with_unit(static_cast<double>(summary.parameters)),
              summary.variables);
@@ -107,7 +94,7 @@ void print_json(const nnef::Graph& graph, const Summary& summary) {
   for (const nnef::TensorRef output : graph.outputs)
     json["outputs"].push_back(tensor_json(graph[output]));
   json["states"] = ordered_json::array();
-  for (const auto& [state, label] : states(graph)) {
+  for (const auto& [state, label] : nnef::state_variables(graph)) {
     json["states"].push_back(tensor_json(graph[state]));
     json["states"].back()["label"] = label;
   }
@@ -209,22 +196,14 @@ namespace {
 
 /// How each operation of the standard is lowered: by a row of the tables, through its body where
 /// everything in the body is lowered, or not at all.
-std::map<std::string, std::string> lowering_kinds(
+std::map<std::string, std::string, std::less<>> lowering_kinds(
     const std::vector<nnef::OperationInfo>& operations) {
-  std::map<std::string, std::string> kinds;
+  std::map<std::string, std::string, std::less<>> kinds;
   for (const auto& row : nnef_tvm::lowerings()) kinds[std::string(row.operation)] = row.kind;
-  // A body may use compounds, and itself: what cannot be lowered is found until nothing changes.
-  std::set<std::string> absent;
-  for (bool changed = true; std::exchange(changed, false);) {
-    for (const nnef::OperationInfo& operation : operations) {
-      if (kinds.contains(operation.name) || absent.contains(operation.name)) continue;
-      const bool lacks = std::ranges::any_of(
-          operation.uses, [&](const std::string& name) { return absent.contains(name); });
-      changed = !operation.compound || lacks ? absent.insert(operation.name).second : changed;
-    }
-  }
+  const auto lowered =
+      nnef::supported(operations, [&](std::string_view name) { return kinds.contains(name); });
   for (const nnef::OperationInfo& operation : operations) {
-    kinds.try_emplace(operation.name, absent.contains(operation.name) ? "none" : "expanded");
+    kinds.try_emplace(operation.name, lowered.contains(operation.name) ? "expanded" : "none");
   }
   return kinds;
 }
@@ -241,6 +220,7 @@ int operations(bool json) {
         {{"operation", operation.name},
          {"kind", operation.compound ? "compound" : "primitive"},
          {"shape_rule", operation.shape_rule},
+         {"evaluator", operation.evaluator},
          {"lowering", lowering},
          {"targets", lowering == "none" ? ordered_json::array() : ordered_json::array({"llvm"})}});
   }
@@ -248,11 +228,13 @@ int operations(bool json) {
     fmt::print("{}\n", rows.dump());
     return kDone;
   }
-  fmt::print("{:30} {:10} {:6} {:9} {}\n", "operation", "kind", "shapes", "lowering", "targets");
+  constexpr const char* kLine = "{:30} {:10} {:6} {:9} {:9} {}\n";
+  fmt::print(kLine, "operation", "kind", "shapes", "evaluator", "lowering", "targets");
   for (const auto& row : rows) {
-    fmt::print("{:30} {:10} {:6} {:9} {}\n", row["operation"].get<std::string>(),
-               row["kind"].get<std::string>(), row["shape_rule"].get<bool>() ? "yes" : "no",
-               row["lowering"].get<std::string>(), row["targets"].empty() ? "-" : "llvm");
+    fmt::print(kLine, row["operation"].get<std::string>(), row["kind"].get<std::string>(),
+               row["shape_rule"].get<bool>() ? "yes" : "no",
+               row["evaluator"].get<bool>() ? "yes" : "no", row["lowering"].get<std::string>(),
+               row["targets"].empty() ? "-" : "llvm");
   }
   return kDone;
 }

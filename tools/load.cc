@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "compile/compile.h"
 #include "nnef/quantization.h"
+#include "nnef/reference.h"
 #include "progress.h"
 #include "relax/import.h"
 
@@ -72,6 +73,8 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
     load_options.keep_compound = [](std::string_view) { return false; };
   if (options.compounds == Compounds::as_lowered)
     load_options.keep_compound = nnef_tvm::has_lowering;
+  if (options.compounds == Compounds::as_evaluated)
+    load_options.keep_compound = nnef::has_evaluator;
   for (const std::string& text : options.shapes) {
     const auto assignment = split_assignment(text, "--shape", diagnostics);
     if (!assignment) return std::nullopt;

@@ -130,6 +130,14 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   command->add_option("--output", run.output, "Folder for NAME.npy of each output")
       ->type_name("DIR");
+  auto* reference =
+      command->add_flag("--reference", run.reference,
+                        "Evaluate by the specification's formulas: slow, exact, without compiling");
+  command
+      ->add_option("--dump-all", run.dump_all,
+                   "Folder for NAME.npy of every tensor of the graph, compounds expanded")
+      ->type_name("DIR")
+      ->needs(reference);
   command->add_option("--expect", run.expects, "The .npy or .dat file that an output must equal")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
