@@ -47,6 +47,15 @@ void add_all_outputs(nnef::Graph& graph) {
   }
 }
 
+std::vector<nnef_runtime::StateSpec> specs(std::vector<nnef_tvm::ImportedState> states) {
+  std::vector<nnef_runtime::StateSpec> result;
+  for (auto& state : states) {
+    const auto& [name, relax_name, dtype, shape] = state.tensor;
+    result.push_back({{name, dtype, shape}, state.label, std::move(state.initial)});
+  }
+  return result;
+}
+
 }  // namespace
 
 void report(const nnef::Diagnostics& diagnostics) {
@@ -126,7 +135,7 @@ std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const 
   if (!imported) return std::nullopt;
   return nnef_tvm::compile(std::move(imported->module), std::move(imported->params),
                            specs(imported->inputs), specs(imported->outputs), {.target = target},
-                           diagnostics);
+                           diagnostics, specs(std::move(imported->states)));
 }
 
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
@@ -154,7 +163,7 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
   if (!compiled) return nullptr;
   return nnef_runtime::Session::create(
       std::move(compiled->executable), std::move(compiled->parameters), std::move(compiled->inputs),
-      std::move(compiled->outputs), {.threads = threads}, diagnostics);
+      std::move(compiled->outputs), {.threads = threads}, diagnostics, std::move(compiled->states));
 }
 
 }  // namespace nnefc

@@ -148,6 +148,14 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   command->add_option("--rtol", run.rtol, "Relative tolerance of --expect")->capture_default_str();
   command->add_option("--atol", run.atol, "Absolute tolerance of --expect")->capture_default_str();
+  command
+      ->add_option("--load-state", run.load_state,
+                   "Folder with LABEL.dat for each variable that the model updates")
+      ->type_name("DIR");
+  command
+      ->add_option("--save-state", run.save_state,
+                   "Folder for LABEL.dat of each such variable after the run; may be the same")
+      ->type_name("DIR");
   add_target(*command, run.target);
   add_threads(*command, run.threads);
   add_inputs(*command, run.options);
