@@ -22,9 +22,13 @@ inline constexpr int kUsage = 2;
 /// Which compounds of the standard stay whole.
 enum class Compounds : uint8_t { keep, expand, as_lowered, as_evaluated };
 
+/// What becomes of the entries of graph.quant.
+enum class Quant : uint8_t { untouched, fake };
+
 struct ModelOptions {
   std::vector<std::string> shapes;  ///< NAME=1,3,H,W
   Compounds compounds = Compounds::keep;
+  Quant quant = Quant::untouched;
   bool read_data = true;
 };
 
