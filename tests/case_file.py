@@ -65,6 +65,13 @@ def runs(sections):
     return result
 
 
+def reference_runs(sections):
+    """The runs of a model whose outputs are compared with expected ones, for the reference evaluator to do as well."""
+    return [Run([*run.arguments, "--reference"], stderr=run.stderr) for run in runs(sections)
+            if run.arguments[:2] == ["run", "model"] and "--expect" in run.arguments and "--reference" not in run.arguments
+            and not run.status]
+
+
 def rebased(head, sections, results):
     """The text of the case with the stdout, stderr and exit of its runs replaced by `results`."""
     out, results = [head], iter(results)

@@ -2,6 +2,8 @@
 
 A case that passed is not run again while nnefc, the case and this runner stay the same, byte by byte; the summary says how
 many there were. CI, and --run-unchanged, run all of them.
+
+Cases with expected values are run twice: compiled, and as "NAME[reference]" by the reference evaluator.
 """
 import difflib
 import functools
@@ -43,6 +45,8 @@ def nnefc():
 class CaseFile(pytest.File):
     def collect(self):
         yield Case.from_parent(self, name=self.path.stem)
+        if case_file.reference_runs(case_file.parse(self.path.read_text())[1]):
+            yield Case.from_parent(self, name=f"{self.path.stem}[reference]", by_reference=True)
 
 
 class CaseFailure(Exception):
@@ -65,10 +69,16 @@ def pytest_terminal_summary(terminalreporter):
 
 
 class Case(pytest.Item):
+    def __init__(self, *, by_reference=False, **arguments):
+        super().__init__(**arguments)
+        self.by_reference = by_reference
+
     def runtest(self):
-        digest = hashlib.sha256((runner_digest() + self.path.read_text()).encode()).hexdigest()
+        digest = hashlib.sha256((runner_digest() + self.name + self.path.read_text()).encode()).hexdigest()
         passed = self.config.cache.mkdir("passed-cases") / digest
         rebase = self.config.getoption("--rebase")
+        if rebase and self.by_reference:
+            return
         if passed.exists() and not rebase and not self.config.getoption("--run-unchanged"):
             self.user_properties.append(("unchanged", True))
             return
@@ -80,7 +90,7 @@ class Case(pytest.Item):
         head, sections = case_file.parse(self.path.read_text())
         with tempfile.TemporaryDirectory() as folder:
             write_files(pathlib.Path(folder), sections)
-            wanted = case_file.runs(sections)
+            wanted = (case_file.reference_runs if self.by_reference else case_file.runs)(sections)
             got = []
             for run in wanted:
                 result = subprocess.run([NNEFC, *run.arguments], cwd=folder, capture_output=True, text=True, timeout=300,

@@ -76,6 +76,33 @@ def test_artefact_equals_model(nnefc, artefact, image, tmp_path):
     assert np.array_equal(np.load(tmp_path / "a" / name), np.load(tmp_path / "b" / name))
 
 
+def test_reference_needs_no_tvm(nnefc, image):
+    result = subprocess.run([NNEFC, "run", MODEL, "--reference", "--input", f"{input_name(nnefc)}={image}"],
+                            env={**os.environ, "LD_DEBUG": "libs"}, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr[-500:]
+    assert "libtvm_runtime" not in result.stderr
+    assert "libtvm_compiler" not in result.stderr
+
+
+def test_reference_dumps_every_tensor(nnefc, artefact, image, tmp_path):
+    given = ["--input", f"{input_name(nnefc)}={image}"]
+    result = nnefc("run", MODEL, "--reference", *given, "--dump-all", tmp_path / "all", "--output", tmp_path / "reference")
+    assert result.returncode == 0, result.stderr
+    assert nnefc("run", artefact, *given, "--output", tmp_path / "compiled").returncode == 0
+    (output,) = os.listdir(tmp_path / "compiled")
+    compiled, reference, dumped = (np.load(tmp_path / folder / output) for folder in ("compiled", "reference", "all"))
+    assert np.allclose(compiled, reference, rtol=1e-5, atol=1e-6)
+    assert np.array_equal(reference, dumped)
+    text = nnefc("info", MODEL, "--graph").stdout
+    named = {line.split("=")[0].strip() for line in text.splitlines() if line.startswith("    ")}
+    assert named <= {name.removesuffix(".npy") for name in os.listdir(tmp_path / "all")}
+    assert np.array_equal(np.load(tmp_path / "all" / f"{input_name(nnefc)}.npy"), np.load(image))
+
+
+def test_dump_all_needs_the_reference(nnefc):
+    assert nnefc("run", MODEL, "--dump-all", "x").returncode == 2
+
+
 def test_artefact_info(nnefc, artefact):
     metadata = json.loads(nnefc("info", artefact, "--json").stdout)
     assert metadata["inputs"][0]["shape"] == [1, 1, 8, 8]

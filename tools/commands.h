@@ -20,11 +20,15 @@ inline constexpr int kFault = 1;
 inline constexpr int kUsage = 2;
 
 /// Which compounds of the standard stay whole.
-enum class Compounds : uint8_t { keep, expand, as_lowered };
+enum class Compounds : uint8_t { keep, expand, as_lowered, as_evaluated };
+
+/// What becomes of the entries of graph.quant.
+enum class Quant : uint8_t { untouched, fake };
 
 struct ModelOptions {
   std::vector<std::string> shapes;  ///< NAME=1,3,H,W
   Compounds compounds = Compounds::keep;
+  Quant quant = Quant::untouched;
   bool read_data = true;
 };
 
@@ -59,9 +63,11 @@ struct RunOptions {
   std::string model;
   std::vector<std::string> inputs;   ///< NAME=FILE
   std::string output;                ///< folder
+  std::string dump_all;              ///< folder
   std::vector<std::string> expects;  ///< NAME=FILE
   double rtol = 1e-3;
   double atol = 1e-5;
+  bool reference = false;  ///< by the evaluator, without compiling
   std::string target = "llvm";
   int threads = 0;
   ModelOptions options;
@@ -115,6 +121,22 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
                                                     const std::string& target, int threads,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics);
+
+/// The index of `name`; reports "nnefc/name" when the model has no such input or output (`what`).
+std::optional<size_t> find_name(const std::vector<std::string>& names, const std::string& name,
+                                const char* what, nnef::Diagnostics& diagnostics);
+std::vector<std::string> names_of(const std::vector<nnef_runtime::TensorSpec>& specs);
+
+struct InputFile {
+  std::string path;
+  nnef::TensorData data;
+};
+
+/// The files of --input arguments, in the order of `names`. Those that are not given are an error
+/// unless `fill` is set.
+std::optional<std::vector<std::optional<InputFile>>> read_inputs(
+    const std::vector<std::string>& names, const std::vector<std::string>& files, bool fill,
+    nnef::Diagnostics& diagnostics);
 
 /// The tensors for a session's inputs: from NAME=FILE; those that are not given are random (seeded)
 /// when `fill` is set, else an error.

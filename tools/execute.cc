@@ -1,4 +1,4 @@
-// compile, run, bench.
+// compile, bench, and what every run of a model needs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,119 +20,6 @@ namespace {
 using nnef_runtime::Session;
 using nnef_runtime::TensorSpec;
 using tvm::ffi::Tensor;
-
-const TensorSpec* find(const std::vector<TensorSpec>& specs, const std::string& name,
-                       const char* what, nnef::Diagnostics& diagnostics) {
-  std::vector<std::string> names;
-  for (const TensorSpec& spec : specs) {
-    if (spec.name == name) return &spec;
-    names.push_back(spec.name);
-  }
-  diagnostics
-      .file_error("nnefc/name", "", std::nullopt,
-                  fmt::format("the model has no {} '{}'", what, name))
-      .help(fmt::format("its {}s are: {}", what, fmt::join(names, ", ")));
-  return nullptr;
-}
-
-/// Compares an output with the file of its expected values; reports the worst item.
-bool matches(const std::string& name, const Tensor& tensor, const std::string& path,
-             const RunOptions& options, nnef::Diagnostics& diagnostics) {
-  const auto expected = read_tensor_any(path, diagnostics);
-  if (!expected) return false;
-  const nnef::TensorData got = tensor_data(tensor);
-  if (got.shape != expected->shape) {
-    diagnostics.file_error(
-        "run/expect-shape", path, std::nullopt,
-        fmt::format("output '{}' has shape {}, the expected values have {}", name,
-                    nnef::to_string(got.shape), nnef::to_string(expected->shape)));
-    return false;
-  }
-  const auto want = nnef::to_doubles(*expected);
-  const auto have = nnef::to_doubles(got);
-  if (!want || !have) {
-    diagnostics.file_error(
-        "run/expect-dtype", path, std::nullopt,
-        fmt::format("items of type {} cannot be compared", nnef::to_string(expected->type)));
-    return false;
-  }
-  // Tolerances are for what computing in floating point rounds.
-  const bool exact = got.type.code != nnef::ItemCode::float_;
-  const double rtol = exact ? 0 : options.rtol;
-  const double atol = exact ? 0 : options.atol;
-  size_t wrong = 0;
-  size_t worst = 0;
-  double worst_excess = -1;
-  double largest = 0;
-  for (size_t i = 0; i < want->size(); ++i) {
-    const double a = (*have)[i];
-    const double b = (*want)[i];
-    const bool same = a == b || (std::isnan(a) && std::isnan(b));
-    const double difference = same ? 0 : std::abs(a - b);
-    const double excess = difference - (atol + rtol * std::abs(b));
-    largest = std::max(largest, difference);
-    // A NaN on one side only compares false with everything: count it as wrong.
-    if (!same && !(excess <= 0)) ++wrong;
-    if (!same && !(excess <= worst_excess)) {
-      worst_excess = excess;
-      worst = i;
-    }
-  }
-  if (wrong == 0) {
-    fmt::print("{}: as expected (largest difference {:.3g})\n", name, largest);
-    return true;
-  }
-  diagnostics.file_error(
-      "run/expect", path, std::nullopt,
-      fmt::format("output '{}': {} of {} items differ beyond rtol {:g}, atol "
-                  "{:g}; worst at item {}: {} instead of {}",
-                  name, wrong, want->size(), rtol, atol, worst, (*have)[worst], (*want)[worst]));
-  return false;
-}
-
-bool write_outputs(const Session& session, const std::vector<Tensor>& outputs,
-                   const std::string& folder, nnef::Diagnostics& diagnostics) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    diagnostics.file_error("nnefc/write", folder, std::nullopt,
-                           "the folder cannot be made: " + error.message());
-    return false;
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string path =
-        (std::filesystem::path(folder) / (session.outputs()[i].name + ".npy")).string();
-    if (!write_npy(path, tensor_data(outputs[i]), diagnostics)) return false;
-  }
-  return true;
-}
-
-bool run_once(const RunOptions& options, nnef::Diagnostics& diagnostics) {
-  const auto session =
-      open_session(options.model, options.target, options.threads, options.options, diagnostics);
-  if (!session) return false;
-  const auto inputs = gather_inputs(*session, options.inputs, false, diagnostics);
-  if (!inputs) return false;
-  const auto outputs = session->run(*inputs, diagnostics);
-  if (diagnostics.has_errors()) return false;
-  bool good =
-      options.output.empty() || write_outputs(*session, outputs, options.output, diagnostics);
-  for (const std::string& text : options.expects) {
-    const auto expect = split_assignment(text, "--expect", diagnostics);
-    const TensorSpec* spec =
-        expect ? find(session->outputs(), expect->first, "output", diagnostics) : nullptr;
-    good = spec != nullptr &&
-           matches(spec->name, outputs[spec - session->outputs().data()], expect->second, options,
-                   diagnostics) &&
-           good;
-  }
-  if (options.output.empty() && options.expects.empty()) {
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      fmt::print("{}: {}\n", session->outputs()[i].name, summary(outputs[i]));
-    }
-  }
-  return good;
-}
 
 double median(std::vector<double> values) {
   std::ranges::sort(values);
@@ -174,30 +61,59 @@ bool time_runs(const BenchOptions& options, nnef::Diagnostics& diagnostics) {
 
 }  // namespace
 
+std::optional<size_t> find_name(const std::vector<std::string>& names, const std::string& name,
+                                const char* what, nnef::Diagnostics& diagnostics) {
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return found - names.begin();
+  diagnostics
+      .file_error("nnefc/name", "", std::nullopt,
+                  fmt::format("the model has no {} '{}'", what, name))
+      .help(fmt::format("its {}s are: {}", what, fmt::join(names, ", ")));
+  return std::nullopt;
+}
+
+std::vector<std::string> names_of(const std::vector<TensorSpec>& specs) {
+  std::vector<std::string> names;
+  for (const TensorSpec& spec : specs) names.push_back(spec.name);
+  return names;
+}
+
+std::optional<std::vector<std::optional<InputFile>>> read_inputs(
+    const std::vector<std::string>& names, const std::vector<std::string>& files, bool fill,
+    nnef::Diagnostics& diagnostics) {
+  std::vector<std::optional<InputFile>> inputs(names.size());
+  for (const std::string& text : files) {
+    const auto assignment = split_assignment(text, "--input", diagnostics);
+    const auto index =
+        assignment ? find_name(names, assignment->first, "input", diagnostics) : std::nullopt;
+    if (!index) continue;
+    auto data = read_tensor_any(assignment->second, diagnostics);
+    if (data) inputs[*index] = InputFile{assignment->second, std::move(*data)};
+  }
+  if (diagnostics.has_errors()) return std::nullopt;
+  for (size_t i = 0; i < names.size() && !fill; ++i) {
+    if (inputs[i]) continue;
+    diagnostics
+        .file_error("run/input-missing", "", std::nullopt,
+                    fmt::format("input '{}' is not given", names[i]))
+        .help(fmt::format("add --input {}=FILE.npy", names[i]));
+  }
+  if (diagnostics.has_errors()) return std::nullopt;
+  return inputs;
+}
+
 std::optional<std::vector<Tensor>> gather_inputs(const Session& session,
                                                  const std::vector<std::string>& files, bool fill,
                                                  nnef::Diagnostics& diagnostics) {
   const auto& specs = session.inputs();
-  std::vector<std::optional<Tensor>> given(specs.size());
-  for (const std::string& text : files) {
-    const auto assignment = split_assignment(text, "--input", diagnostics);
-    const TensorSpec* spec =
-        assignment ? find(specs, assignment->first, "input", diagnostics) : nullptr;
-    if (spec == nullptr) continue;
-    const auto data = read_tensor_any(assignment->second, diagnostics);
-    if (data) given[spec - specs.data()] = to_tensor(*data, *spec, assignment->second, diagnostics);
-  }
-  if (diagnostics.has_errors()) return std::nullopt;
+  const auto given = read_inputs(names_of(specs), files, fill, diagnostics);
+  if (!given) return std::nullopt;
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < specs.size(); ++i) {
-    if (!given[i] && !fill) {
-      diagnostics
-          .file_error("run/input-missing", "", std::nullopt,
-                      fmt::format("input '{}' is not given", specs[i].name))
-          .help(fmt::format("add --input {}=FILE.npy", specs[i].name));
-      continue;
-    }
-    inputs.push_back(given[i] ? *given[i] : random_tensor(specs[i], i));
+    const auto& file = (*given)[i];
+    const auto tensor = file ? to_tensor(file->data, specs[i], file->path, diagnostics)
+                             : random_tensor(specs[i], i);
+    if (tensor) inputs.push_back(*tensor);
   }
   if (diagnostics.has_errors()) return std::nullopt;
   return inputs;
@@ -211,13 +127,6 @@ int compile(const CompileOptions& options) {
   if (done)
     fmt::print("{}: {} bytes\n", options.output, std::filesystem::file_size(options.output));
   return done ? kDone : kFault;
-}
-
-int run(const RunOptions& options) {
-  nnef::Diagnostics diagnostics;
-  const bool good = run_once(options, diagnostics);
-  report(diagnostics);
-  return good ? kDone : kFault;
 }
 
 int bench(const BenchOptions& options) {

@@ -189,22 +189,14 @@ namespace {
 
 /// How each operation of the standard is lowered: by a row of the tables, through its body where
 /// everything in the body is lowered, or not at all.
-std::map<std::string, std::string> lowering_kinds(
+std::map<std::string, std::string, std::less<>> lowering_kinds(
     const std::vector<nnef::OperationInfo>& operations) {
-  std::map<std::string, std::string> kinds;
+  std::map<std::string, std::string, std::less<>> kinds;
   for (const auto& row : nnef_tvm::lowerings()) kinds[std::string(row.operation)] = row.kind;
-  // A body may use compounds, and itself: what cannot be lowered is found until nothing changes.
-  std::set<std::string> absent;
-  for (bool changed = true; std::exchange(changed, false);) {
-    for (const nnef::OperationInfo& operation : operations) {
-      if (kinds.contains(operation.name) || absent.contains(operation.name)) continue;
-      const bool lacks = std::ranges::any_of(
-          operation.uses, [&](const std::string& name) { return absent.contains(name); });
-      changed = !operation.compound || lacks ? absent.insert(operation.name).second : changed;
-    }
-  }
+  const auto lowered =
+      nnef::supported(operations, [&](std::string_view name) { return kinds.contains(name); });
   for (const nnef::OperationInfo& operation : operations) {
-    kinds.try_emplace(operation.name, absent.contains(operation.name) ? "none" : "expanded");
+    kinds.try_emplace(operation.name, lowered.contains(operation.name) ? "expanded" : "none");
   }
   return kinds;
 }
@@ -221,6 +213,7 @@ int operations(bool json) {
         {{"operation", operation.name},
          {"kind", operation.compound ? "compound" : "primitive"},
          {"shape_rule", operation.shape_rule},
+         {"evaluator", operation.evaluator},
          {"lowering", lowering},
          {"targets", lowering == "none" ? ordered_json::array() : ordered_json::array({"llvm"})}});
   }
@@ -228,11 +221,13 @@ int operations(bool json) {
     fmt::print("{}\n", rows.dump());
     return kDone;
   }
-  fmt::print("{:30} {:10} {:6} {:9} {}\n", "operation", "kind", "shapes", "lowering", "targets");
+  constexpr const char* kLine = "{:30} {:10} {:6} {:9} {:9} {}\n";
+  fmt::print(kLine, "operation", "kind", "shapes", "evaluator", "lowering", "targets");
   for (const auto& row : rows) {
-    fmt::print("{:30} {:10} {:6} {:9} {}\n", row["operation"].get<std::string>(),
-               row["kind"].get<std::string>(), row["shape_rule"].get<bool>() ? "yes" : "no",
-               row["lowering"].get<std::string>(), row["targets"].empty() ? "-" : "llvm");
+    fmt::print(kLine, row["operation"].get<std::string>(), row["kind"].get<std::string>(),
+               row["shape_rule"].get<bool>() ? "yes" : "no",
+               row["evaluator"].get<bool>() ? "yes" : "no", row["lowering"].get<std::string>(),
+               row["targets"].empty() ? "-" : "llvm");
   }
   return kDone;
 }

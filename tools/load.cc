@@ -8,6 +8,8 @@
 
 #include "commands.h"
 #include "compile/compile.h"
+#include "nnef/quantization.h"
+#include "nnef/reference.h"
 #include "progress.h"
 #include "relax/import.h"
 
@@ -62,6 +64,8 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
     load_options.keep_compound = [](std::string_view) { return false; };
   if (options.compounds == Compounds::as_lowered)
     load_options.keep_compound = nnef_tvm::has_lowering;
+  if (options.compounds == Compounds::as_evaluated)
+    load_options.keep_compound = nnef::has_evaluator;
   for (const std::string& text : options.shapes) {
     const auto assignment = split_assignment(text, "--shape", diagnostics);
     if (!assignment) return std::nullopt;
@@ -76,7 +80,12 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
     }
     load_options.input_shapes[assignment->first] = *shape;
   }
-  return nnef::load_model(path, load_options, diagnostics);
+  auto graph = nnef::load_model(path, load_options, diagnostics);
+  if (graph && options.quant == Quant::fake &&
+      !nnef::fake_quantize(*graph, load_options.keep_compound, diagnostics)) {
+    return std::nullopt;
+  }
+  return graph;
 }
 
 std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const std::string& target,
@@ -99,11 +108,13 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics) {
   if (nnef_runtime::is_artefact(model)) {
-    if (!options.shapes.empty()) {
+    const bool shapes = !options.shapes.empty();
+    if (shapes || options.quant != Quant::fake) {
+      const char* option = shapes ? "--shape" : "--quant";
       diagnostics
           .file_error("nnefc/argument", model, std::nullopt,
-                      "--shape has no effect on a compiled artefact")
-          .help("give --shape to 'nnefc compile'");
+                      fmt::format("{} has no effect on a compiled artefact", option))
+          .help(fmt::format("give {} to 'nnefc compile'", option));
       return nullptr;
     }
     return nnef_runtime::Session::open(model, {.threads = threads}, diagnostics);

@@ -24,6 +24,18 @@ void add_shape(CLI::App& command, nnefc::ModelOptions& options) {
       ->allow_extra_args(false);
 }
 
+void add_quant(CLI::App& command, nnefc::ModelOptions& options) {
+  options.quant = nnefc::Quant::fake;
+  const std::map<std::string, nnefc::Quant> choices{{"fake", nnefc::Quant::fake},
+                                                    {"ignore", nnefc::Quant::untouched}};
+  command
+      .add_option("--quant", options.quant,
+                  "Entries of graph.quant: round values to their grids, or ignore them")
+      ->transform(CLI::CheckedTransformer(choices).description(""))
+      ->default_str("fake")
+      ->type_name("fake|ignore");
+}
+
 void add_target(CLI::App& command, std::string& target) {
   command.add_option("--target", target, "llvm (this machine's CPU) or TVM's JSON target")
       ->capture_default_str()
@@ -94,6 +106,7 @@ int main(int argc, char** argv) {
   command->add_flag("--keep-params", import.keep_params,
                     "Weights as parameters of main instead of constants");
   add_shape(*command, import.options);
+  add_quant(*command, import.options);
   command->callback([&] { action = [&] { return nnefc::import(import); }; });
 
   nnefc::CompileOptions compile;
@@ -105,6 +118,7 @@ int main(int argc, char** argv) {
       ->type_name("FILE");
   add_target(*command, compile.target);
   add_shape(*command, compile.options);
+  add_quant(*command, compile.options);
   command->callback([&] { action = [&] { return nnefc::compile(compile); }; });
 
   nnefc::RunOptions run;
@@ -116,6 +130,14 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   command->add_option("--output", run.output, "Folder for NAME.npy of each output")
       ->type_name("DIR");
+  auto* reference =
+      command->add_flag("--reference", run.reference,
+                        "Evaluate by the specification's formulas: slow, exact, without compiling");
+  command
+      ->add_option("--dump-all", run.dump_all,
+                   "Folder for NAME.npy of every tensor of the graph, compounds expanded")
+      ->type_name("DIR")
+      ->needs(reference);
   command->add_option("--expect", run.expects, "The .npy or .dat file that an output must equal")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
@@ -124,6 +146,7 @@ int main(int argc, char** argv) {
   add_target(*command, run.target);
   add_threads(*command, run.threads);
   add_shape(*command, run.options);
+  add_quant(*command, run.options);
   command->callback([&] { action = [&] { return nnefc::run(run); }; });
 
   nnefc::BenchOptions bench;
@@ -141,6 +164,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000000));
   command->add_flag("--json", bench.json, "End with one JSON object: {\"times_ms\": [...], ...}");
   add_shape(*command, bench.options);
+  add_quant(*command, bench.options);
   command->callback([&] { action = [&] { return nnefc::bench(bench); }; });
 
   nnefc::ConvertOptions convert;

@@ -44,16 +44,24 @@ void fill(const tvm::ffi::Tensor& tensor, Draw draw) {
 
 }  // namespace
 
+std::optional<nnef::TensorData> converted_input(const nnef::TensorData& data,
+                                                const nnef::ItemType& to, const std::string& name,
+                                                const std::string& path,
+                                                nnef::Diagnostics& diagnostics) {
+  std::string fault;
+  auto converted = nnef::convert(data, to, fault);
+  if (!converted) {
+    diagnostics.file_error("run/input-items", path, std::nullopt,
+                           fmt::format("input '{}': {}", name, fault));
+  }
+  return converted;
+}
+
 std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data,
                                           const nnef_runtime::TensorSpec& spec,
                                           const std::string& path, nnef::Diagnostics& diagnostics) {
-  std::string fault;
-  const auto converted = nnef::convert(data, item_type(spec.dtype), fault);
-  if (!converted) {
-    diagnostics.file_error("run/input-items", path, std::nullopt,
-                           fmt::format("input '{}': {}", spec.name, fault));
-    return std::nullopt;
-  }
+  const auto converted = converted_input(data, item_type(spec.dtype), spec.name, path, diagnostics);
+  if (!converted) return std::nullopt;
   std::vector<int64_t> shape;
   for (const nnef::Dim extent : data.shape) shape.push_back(extent.value());
   tvm::ffi::Tensor tensor = nnef_runtime::allocate(spec.dtype, shape);
@@ -91,8 +99,7 @@ tvm::ffi::Tensor random_tensor(const nnef_runtime::TensorSpec& spec, uint64_t se
   return tensor;
 }
 
-std::string summary(const tvm::ffi::Tensor& tensor) {
-  const nnef::TensorData data = tensor_data(tensor);
+std::string summary(const nnef::TensorData& data) {
   std::string text = fmt::format("{} {}", nnef::to_string(data.type), nnef::to_string(data.shape));
   const auto items = nnef::to_doubles(data);
   if (!items || items->empty()) return text;

@@ -9,8 +9,13 @@
 
 namespace nnefc {
 
-/// A CPU tensor with the items of `data` in the item type of `spec`; reports "run/input-items" for
-/// items that it cannot hold. The shape is that of `data`.
+/// The items of input `name` in another item type; reports "run/input-items" for items that it
+/// cannot hold.
+std::optional<nnef::TensorData> converted_input(const nnef::TensorData& data,
+                                                const nnef::ItemType& to, const std::string& name,
+                                                const std::string& path,
+                                                nnef::Diagnostics& diagnostics);
+/// A CPU tensor with the items of `data` in the item type of `spec`. The shape is that of `data`.
 std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data,
                                           const nnef_runtime::TensorSpec& spec,
                                           const std::string& path, nnef::Diagnostics& diagnostics);
@@ -19,6 +24,6 @@ nnef::TensorData tensor_data(const tvm::ffi::Tensor& tensor);
 /// Seeded by `seed`: standard normal floats, small non-negative integers, fair logicals.
 tvm::ffi::Tensor random_tensor(const nnef_runtime::TensorSpec& spec, uint64_t seed);
 /// "float32 [1,10], min -1.2, max 3.4, mean 0.1"
-std::string summary(const tvm::ffi::Tensor& tensor);
+std::string summary(const nnef::TensorData& data);
 
 }  // namespace nnefc

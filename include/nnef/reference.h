@@ -33,7 +33,8 @@ std::optional<TensorValue> to_value(const TensorData& data, DType dtype, const I
 /// The items as bytes, each of a whole 8, 16, 32 or 64 bits.
 TensorData to_data(const TensorValue& value);
 
-/// Runs a graph whose compounds were replaced by their bodies. Results that the graph's text names
+/// Runs a graph whose compounds were replaced by their bodies, but for those with an evaluator
+/// (LoadOptions::keep_compound = has_evaluator). Results that the graph's text names
 /// are rounded to their item types; what is between them, inside of a compound, stays in double.
 /// Integers always wrap to their item types.
 class Reference {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model_files.h"
+#include "quant_graph.h"
 #include "stages.h"
 #include "variables.h"
 
@@ -50,6 +51,7 @@ std::optional<Graph> build(SourcePtr text, SourcePtr quant, const LoadOptions& o
   if (!graph) return std::nullopt;
   attach_quantization(*graph, quantization, declarations, diagnostics);
   infer(*graph, options.input_shapes, diagnostics);
+  check_quantization(*graph, diagnostics);
   return graph;
 }
 

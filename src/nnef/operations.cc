@@ -4,7 +4,9 @@
 #include <array>
 #include <set>
 #include <string_view>
+#include <utility>
 
+#include "nnef/reference.h"
 #include "ops/rule.h"
 #include "stages.h"
 
@@ -84,10 +86,36 @@ std::vector<OperationInfo> standard_operations() {
   for (const std::string& name : standard.names()) {
     const ast::Fragment& fragment = *standard.find(name);
     operations.push_back(
-        {name, fragment.has_body, find_shape_rule(name) != nullptr, invocations(fragment)});
+        {name, fragment.has_body, find_shape_rule(name) != nullptr, false, invocations(fragment)});
   }
   std::ranges::sort(operations, {}, &OperationInfo::name);
+  const std::set<std::string> evaluated = supported(operations, has_evaluator);
+  for (OperationInfo& operation : operations) {
+    operation.evaluator = evaluated.contains(operation.name);
+  }
   return operations;
+}
+
+std::set<std::string> supported(const std::vector<OperationInfo>& operations,
+                                const std::function<bool(std::string_view)>& has_own) {
+  // A body may use compounds, and itself: what lacks support is found until nothing changes.
+  std::set<std::string> lacking;
+  for (bool changed = true; std::exchange(changed, false);) {
+    for (const OperationInfo& operation : operations) {
+      const bool expands =
+          operation.compound && std::ranges::none_of(operation.uses, [&](const std::string& name) {
+            return lacking.contains(name);
+          });
+      if (!expands && !has_own(operation.name)) {
+        changed = lacking.insert(operation.name).second || changed;
+      }
+    }
+  }
+  std::set<std::string> result;
+  for (const OperationInfo& operation : operations) {
+    if (!lacking.contains(operation.name)) result.insert(operation.name);
+  }
+  return result;
 }
 
 Dim multiply_accumulates(const OpView& operation) {

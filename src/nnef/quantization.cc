@@ -32,6 +32,7 @@ class QuantizationReader {
     Tensor* tensor = find_tensor(entry);
     const ast::Fragment* fragment = find_operation(*entry.invocation);
     if (!fragment) return;
+    if (tensor && !takes(*fragment, *tensor, entry)) tensor = nullptr;
     Quantization quantization{fragment->name, {}, entry.invocation->where};
     const bool sound = read_arguments(*entry.invocation, *fragment, quantization.attributes);
     if (sound && tensor) tensor->quantization = std::move(quantization);
@@ -82,6 +83,22 @@ class QuantizationReader {
     if (declarations_.is_standard(name)) return name.ends_with(kSuffix);
     const ast::Fragment& fragment = *declarations_.find(name);
     return !fragment.parameters.empty() && fragment.parameters[0].type.kind == Type::Kind::tensor;
+  }
+
+  /// What the declaration quantises is nearly always real; integers and logicals are exact.
+  bool takes(const ast::Fragment& fragment, const Tensor& tensor,
+             const ast::QuantizationEntry& entry) {
+    const Type type = tensor_of(primitive_type(tensor.dtype));
+    const Type& wanted = fragment.parameters[0].type;
+    StaticType binding;
+    if (castable(type, wanted, &binding)) return true;
+    diagnostics_
+        .error("quant/tensor-type", entry.tensor_where,
+               fmt::format("tensor '{}' has type {}, but '{}' quantizes {}", tensor.name,
+                           describe(type), fragment.name, describe(wanted)))
+        .note(fmt::format("'{}' is defined", tensor.name), tensor.where)
+        .help("leave the entry out: integers and logicals are stored as they are");
+    return false;
   }
 
   StaticType literal_type(const Expr& expr) const {

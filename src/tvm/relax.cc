@@ -87,6 +87,7 @@ Expr cos(Expr x) { return call<Expr>("relax.op.cos", x); }
 Expr cosh(Expr x) { return call<Expr>("relax.op.cosh", x); }
 Expr exp(Expr x) { return call<Expr>("relax.op.exp", x); }
 Expr floor(Expr x) { return call<Expr>("relax.op.floor", x); }
+Expr isnan(Expr x) { return call<Expr>("relax.op.isnan", x); }
 Expr log(Expr x) { return call<Expr>("relax.op.log", x); }
 Expr logical_not(Expr x) { return call<Expr>("relax.op.logical_not", x); }
 Expr negative(Expr x) { return call<Expr>("relax.op.negative", x); }

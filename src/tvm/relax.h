@@ -56,6 +56,7 @@ Expr cos(Expr x);
 Expr cosh(Expr x);
 Expr exp(Expr x);
 Expr floor(Expr x);
+Expr isnan(Expr x);
 Expr log(Expr x);
 Expr logical_not(Expr x);
 Expr negative(Expr x);

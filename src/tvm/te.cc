@@ -86,7 +86,12 @@ PrimExpr max(const PrimExpr& a, const PrimExpr& b) { return binary("prim._OpMax"
 PrimExpr min(const PrimExpr& a, const PrimExpr& b) { return binary("prim._OpMin", a, b); }
 
 PrimExpr eq(const PrimExpr& a, const PrimExpr& b) { return comparison("prim._OpEQ", a, b); }
-PrimExpr ne(const PrimExpr& a, const PrimExpr& b) { return comparison("prim._OpNE", a, b); }
+PrimExpr ne(const PrimExpr& a, const PrimExpr& b) {
+  if (!is_float(item_type(a))) return comparison("prim._OpNE", a, b);
+  // TVM's own operator is false for what is not a number, and so is the negation of equality, which
+  // TVM rewrites to it.
+  return select(eq(a, b), int_imm(0, boolean), int_imm(1, boolean));
+}
 PrimExpr lt(const PrimExpr& a, const PrimExpr& b) { return comparison("prim._OpLT", a, b); }
 PrimExpr le(const PrimExpr& a, const PrimExpr& b) { return comparison("prim._OpLE", a, b); }
 PrimExpr gt(const PrimExpr& a, const PrimExpr& b) { return comparison("prim._OpGT", a, b); }

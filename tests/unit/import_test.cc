@@ -287,7 +287,7 @@ TEST(Lowerings, EveryPrimitiveHasOneButForThese) {
 /// The wrappers name TVM's functions literally, in calls or in tables.
 TEST_F(Import, TvmHasEveryFunctionThatIsNamed) {
   const auto folder =
-      std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "src" / "tvm";
+      std::filesystem::path(NNEF_SOURCE_DIR) / "src" / "tvm";
   const std::regex name(R"re((?:call(?:<[\w:<>, ]*>)?\(\s*"([\w.]+)")|"(relax\.op\.[\w.]+)")re");
   size_t names = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

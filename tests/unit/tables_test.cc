@@ -1,10 +1,11 @@
-// The tables of shape rules against the declarations of the standard.
+// The tables of shape rules and of the evaluator against the declarations of the standard.
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
 #include "ops/rule.h"
+#include "reference/evaluation.h"
 #include "stages.h"
 
 namespace nnef {
@@ -21,6 +22,25 @@ TEST(ShapeRules, EachIsOfAStandardOperationAndStandsOnce) {
   for (const auto table : {elementwise_rules(), reduce_rules(), window_rules(), resample_rules(),
                            movement_rules(), linear_rules()}) {
     for (const ShapeRuleRow& row : table) {
+      EXPECT_NE(Declarations::standard().find(row.name), nullptr) << row.name;
+      EXPECT_TRUE(seen.insert(row.name).second) << row.name << " stands twice";
+    }
+  }
+}
+
+TEST(Evaluators, EveryPrimitiveHasOne) {
+  for (const std::string& name : Declarations::standard().names()) {
+    if (Declarations::standard().find(name)->has_body) continue;
+    EXPECT_NE(reference::find_evaluator(name), nullptr) << name;
+  }
+}
+
+TEST(Evaluators, EachIsOfAStandardOperationAndStandsOnce) {
+  using namespace reference;
+  std::set<std::string_view> seen;
+  for (const auto table : {elementwise_evaluators(), reduce_evaluators(), window_evaluators(),
+                           resample_evaluators(), movement_evaluators(), linear_evaluators()}) {
+    for (const EvaluatorRow& row : table) {
       EXPECT_NE(Declarations::standard().find(row.name), nullptr) << row.name;
       EXPECT_TRUE(seen.insert(row.name).second) << row.name << " stands twice";
     }

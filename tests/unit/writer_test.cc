@@ -89,7 +89,7 @@ std::string section(const std::string& text, const std::string& name) {
 }
 
 TEST(Writer, EveryGraphOfTheCasesReadsBackTheSame) {
-  const std::filesystem::path tests = std::filesystem::path(__FILE__).parent_path().parent_path();
+  const std::filesystem::path tests = std::filesystem::path(NNEF_SOURCE_DIR) / "tests";
   size_t count = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(tests)) {
     if (entry.path().extension() != ".case") continue;

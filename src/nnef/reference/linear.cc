@@ -33,7 +33,27 @@ void matmul(Evaluation& e) {
   });
 }
 
-constexpr std::array kRows{EvaluatorRow{"matmul", matmul}};
+/// output[b,i] is the sum over l of input[b,l] * filter[i,l], and bias[i]. A compound, but its body
+/// cannot say that a bias of rank 1 is meant as [1,n].
+void linear(Evaluation& e) {
+  e.in_domain_of({"input", "filter", "bias"}, [&]<typename T>(T) {
+    const Items<T> input = e.numbers<T>("input");
+    const Items<T> filter = e.numbers<T>("filter");
+    const std::vector<T> bias = e.numbers<T>("bias").values;
+    std::vector<T> output;
+    each_index(e.result_extents("output"), [&](const Index& at) {
+      T sum = bias[bias.size() == 1 ? 0 : static_cast<size_t>(at[1])];
+      for (int64_t l = 0; l < input.shape[1]; ++l) {
+        sum = plus(sum, times(input.values[place(input.shape, {at[0], l})],
+                              filter.values[place(filter.shape, {at[1], l})]));
+      }
+      output.push_back(sum);
+    });
+    e.set("output", output);
+  });
+}
+
+constexpr std::array kRows{EvaluatorRow{"matmul", matmul}, EvaluatorRow{"linear", linear}};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "nnef/quantization.h"
 #include "reference/evaluation.h"
 
 namespace nnef {
@@ -22,7 +23,7 @@ std::string folded(std::string label) {
 }
 
 std::string describe(const ItemType& item, const std::vector<int64_t>& shape) {
-  return to_string(item) + " " + to_string(Shape(shape.begin(), shape.end()));
+  return to_string(item) + to_string(Shape(shape.begin(), shape.end()));
 }
 
 bool check_input(const Tensor& tensor, const TensorValue& value, Diagnostics& diagnostics) {
@@ -35,6 +36,22 @@ bool check_input(const Tensor& tensor, const TensorValue& value, Diagnostics& di
   return false;
 }
 
+/// The value of a variable's file; `fault` says why there is none.
+std::optional<TensorValue> initial_value(const Tensor& variable, std::string& fault) {
+  const TensorData& data = *variable.data;
+  if (variable.dtype != DType::scalar) {
+    const auto converted = convert(data, variable.item, fault);
+    return converted ? to_value(*converted, variable.dtype, variable.item) : std::nullopt;
+  }
+  const auto reals = real_values(variable);
+  if (reals) {
+    return reference::make_value(DType::scalar, variable.item, reference::to_extents(data.shape),
+                                 *reals);
+  }
+  fault = fmt::format("items of type {} cannot be taken as numbers", to_string(data.type));
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::unique_ptr<Reference> Reference::create(const Graph& graph, Diagnostics& diagnostics) {
@@ -45,7 +62,7 @@ std::unique_ptr<Reference> Reference::create(const Graph& graph, Diagnostics& di
     diagnostics
         .error("reference/no-evaluator", operation.where,
                fmt::format("the reference evaluator does not know operation '{}'", operation.name))
-        .help("load the graph with all compound operations replaced by their bodies");
+        .help("load the graph with keep_compound = has_evaluator: other compounds have bodies");
   }
   std::unique_ptr<Reference> reference(new Reference(graph));
   if (!known || !reference->read_variables(diagnostics)) return nullptr;
@@ -71,15 +88,16 @@ bool Reference::read_variables(Diagnostics& diagnostics) {
                  fmt::format("the data of variable '{}' was not read", tensor.name))
           .help("load a model folder or archive, which holds a .dat file for each variable");
       good = false;
-    } else if (auto value = to_value(*tensor.data, tensor.dtype, tensor.item)) {
-      initial_.back() = std::move(*value);
-    } else {
-      diagnostics.error(
-          "reference/item-type", tensor.where,
-          fmt::format("the data of variable '{}' has items of type {}, which are no numbers",
-                      tensor.name, to_string(tensor.data->type)));
-      good = false;
+      continue;
     }
+    std::string fault;
+    if (auto value = initial_value(tensor, fault)) {
+      initial_.back() = std::move(*value);
+      continue;
+    }
+    diagnostics.error("reference/item-type", tensor.where,
+                      fmt::format("the data of variable '{}': {}", tensor.name, fault));
+    good = false;
   }
   state_ = initial_;
   return good;

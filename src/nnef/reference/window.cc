@@ -175,10 +175,11 @@ T item_at(const std::vector<T>& input, const Tap& tap) {
   return tap.at == kConstant ? T{0} : input[static_cast<size_t>(tap.at)];
 }
 
-/// The sum of a window; its mean is over the whole kernel, or over what is not ignored.
+/// The sum of a window; its mean is over the whole kernel, or, down-scaling, over what is not
+/// ignored.
 void sum_windows(Evaluation& e, bool reverse) {
   const bool normalize = e.logical("normalize");
-  const bool ignore = e.string("border") == "ignore";
+  const bool ignore = !reverse && e.string("border") == "ignore";
   const auto kernel = static_cast<size_t>(volume(e.integers("size")));
   slide(e, "output", reverse,
         [&]<typename T>(const std::vector<T>& input, const std::vector<Tap>& taps, size_t) {

@@ -116,6 +116,7 @@ std::vector<Expr> lower_copy_n(const LoweringContext& op) {
 
 Expr lower_add_n(const LoweringContext& op) {
   const auto& items = op.items("x");
+  if (items.empty()) return op.number(0);
   size_t rank = 0;
   for (const nnef::Value& item : items) rank = std::max(rank, op.shape_of(item).size());
   Expr sum = op.item(items.front(), rank);

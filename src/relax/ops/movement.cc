@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "relax/ops/window.h"
 
@@ -104,16 +105,39 @@ Expr lower_pad(const LoweringContext& op) {
                     op.string("border"), op.scalar("value"));
 }
 
-/// Indices are brought inside, since nothing checks them when the model runs.
+/// Nothing checks indices when the model runs: negative ones count from the end, then all are
+/// brought inside.
 Expr lower_gather(const LoweringContext& op) {
-  return relax::take(op.input("input"), op.input("indices"), op.integer("axis"), "wrap");
+  const int64_t axis = op.integer("axis");
+  const Expr extent = integer_constant(op.extents("input")[static_cast<size_t>(axis)], op.whole());
+  const Expr index = op.let(op.input("indices"));
+  const Expr is_negative = relax::less(index, integer_constant(0, op.whole()));
+  const Expr counted = relax::where(is_negative, relax::add(index, extent), index);
+  return relax::take(op.input("input"), counted, axis, "clip");
+}
+
+/// Truncated, and brought into the range of the type; what is not a number becomes 0.
+Expr to_whole(const LoweringContext& op, const Expr& x, DLDataType type) {
+  const DLDataType real = op.computed(nnef::DType::scalar);
+  const int bits = type.bits - 1;
+  const double beyond = std::ldexp(1.0, bits);
+  const auto highest = static_cast<int64_t>((uint64_t{1} << bits) - 1);
+  Expr whole = relax::astype(x, type);
+  whole = relax::where(relax::isnan(x), integer_constant(0, type), whole);
+  whole = relax::where(relax::less(x, constant(-beyond, real)),
+                       integer_constant(-highest - 1, type), whole);
+  return relax::where(relax::greater_equal(x, constant(beyond, real)),
+                      integer_constant(highest, type), whole);
 }
 
 Expr lower_cast(const LoweringContext& op) {
   const nnef::DType to = op.dtype_of(op.operation().outputs.front().value);
   const nnef::DType from = op.dtype("input");
-  const Expr x = op.input("input");
+  const Expr x = op.let(op.input("input"));
   if (from == to) return x;
+  if (from == nnef::DType::scalar && to == nnef::DType::integer) {
+    return to_whole(op, x, op.computed(to));
+  }
   if (to == nnef::DType::logical) {
     return relax::not_equal(x, constant(0, op.computed(from)));
   }

@@ -88,9 +88,9 @@ bool has_crop(const Window& window) {
                      [](const auto& pair) { return pair.first < 0 || pair.second < 0; });
 }
 
-/// For each position along an axis, the window's volume there by how many of its items are inside.
-std::vector<double> inside_ratio(const Window& window, size_t axis) {
-  std::vector<double> ratios;
+/// For each position along an axis, how many items of the window are inside there.
+Ints inside_counts(const Window& window, size_t axis) {
+  Ints counts;
   for (int64_t i = 0; i < positions(window, axis); ++i) {
     int64_t inside = 0;
     for (int64_t k = 0; k < window.size[axis]; ++k) {
@@ -98,10 +98,9 @@ std::vector<double> inside_ratio(const Window& window, size_t axis) {
           i * window.stride[axis] + k * window.dilation[axis] - window.padding[axis].first;
       inside += at >= 0 && at < window.extents[axis] ? 1 : 0;
     }
-    ratios.push_back(static_cast<double>(window.size[axis]) /
-                     static_cast<double>(std::max<int64_t>(inside, 1)));
+    counts.push_back(inside);
   }
-  return ratios;
+  return counts;
 }
 
 bool is_dilated(const Window& window) {
@@ -113,11 +112,30 @@ bool is_dilated(const Window& window) {
 Expr rescale_inside(Expr mean, const Window& window) {
   for (size_t axis = 0; axis < window.rank(); ++axis) {
     if (window.padding[axis] == std::pair<int64_t, int64_t>()) continue;
+    std::vector<double> ratios;
+    for (int64_t inside : inside_counts(window, axis)) {
+      ratios.push_back(static_cast<double>(window.size[axis]) /
+                       static_cast<double>(std::max<int64_t>(inside, 1)));
+    }
     Ints shape(window.rank(), 1);
     shape[axis] = positions(window, axis);
-    mean = mean * constant(inside_ratio(window, axis), shape, window.dtype);
+    mean = mean * constant(ratios, shape, window.dtype);
   }
   return mean;
+}
+
+/// Zero where a window has no item inside.
+Expr clear_empty(Expr maximum, const Window& window) {
+  for (size_t axis = 0; axis < window.rank(); ++axis) {
+    const Ints counts = inside_counts(window, axis);
+    if (std::find(counts.begin(), counts.end(), 0) == counts.end()) continue;
+    Ints shape(window.rank(), 1);
+    shape[axis] = positions(window, axis);
+    const std::vector<double> inside(counts.begin(), counts.end());
+    const Expr is_empty = relax::equal(constant(inside, shape, float32), constant(0, float32));
+    maximum = relax::where(is_empty, constant(0, window.dtype), maximum);
+  }
+  return maximum;
 }
 
 }  // namespace
@@ -135,9 +153,10 @@ Expr on_axis(Expr x, const Ints& extents, size_t axis, int64_t result,
 
 Expr max_of_windows(Expr x, Window window) {
   x = window.border == "ignore" ? crop(std::move(x), window) : absorb_padding(std::move(x), window);
-  return pool(std::move(x), window, [](Expr input, const SpatialWindow& part) {
+  const Expr maximum = pool(std::move(x), window, [](Expr input, const SpatialWindow& part) {
     return relax::max_pool(std::move(input), part.size, part.stride, part.padding, part.dilation);
   });
+  return clear_empty(maximum, window);
 }
 
 Expr mean_of_windows(Expr x, Window window) {

@@ -55,7 +55,7 @@ class Regions {
     return emit_te(op_.builder(), name, {op_.input("rois")}, [&](const auto& args) {
       return te::compute({int_imm(count_), int_imm(places)}, name, [&](const te::Indices& i) {
         const auto coordinate = [&](size_t column) {
-          return cast(args[0]({i[0], int_imm(static_cast<int64_t>(column))}), float32);
+          return args[0]({i[0], int_imm(static_cast<int64_t>(column))});
         };
         return value(coordinate(axis), coordinate(axis + spatial_), i[1]);
       });
@@ -106,7 +106,7 @@ class Regions {
 /// The nearest integer, halves up, by the exact difference: x + 0.5 would be rounded.
 PrimExpr nearest(const PrimExpr& x) {
   const PrimExpr below = floor(x);
-  return below + select(ge(x - below, 0.5), float_imm(1), float_imm(0));
+  return below + select(ge(x - below, 0.5), number_like(1, x), number_like(0, x));
 }
 
 enum class Side { begin, end };
@@ -179,18 +179,17 @@ Expr lower_roi_pool(const LoweringContext& op) {
 /// Where each of `size` items along an axis stands in the input, as [region, item].
 Expr positions_along(const Regions& regions, size_t axis, int64_t size, const std::string& method) {
   const auto last = static_cast<double>(regions.extent(axis) - 1);
-  return regions.along(axis, "roi_positions", size,
-                       [&](const PrimExpr& begin, const PrimExpr& end, const PrimExpr& place) {
-                         const PrimExpr item = cast(place, float32);
-                         PrimExpr position = begin + item * (end - begin) / size;
-                         if (method == "symmetric")
-                           position = begin + (item + 0.5) * (end - begin) / size - 0.5;
-                         if (method == "aligned") {
-                           position =
-                               begin + item * (end - begin - 1) / std::max<int64_t>(size - 1, 1);
-                         }
-                         return clamped(position, float_imm(0), float_imm(last));
-                       });
+  return regions.along(
+      axis, "roi_positions", size,
+      [&](const PrimExpr& begin, const PrimExpr& end, const PrimExpr& place) {
+        const PrimExpr item = cast(place, item_type(begin));
+        PrimExpr position = begin + item * (end - begin) / size;
+        if (method == "symmetric") position = begin + (item + 0.5) * (end - begin) / size - 0.5;
+        if (method == "aligned") {
+          position = begin + item * (end - begin - 1) / std::max<int64_t>(size - 1, 1);
+        }
+        return clamped(position, number_like(0, position), number_like(last, position));
+      });
 }
 
 /// The value between the items around the position; `index` has the item of each spatial axis.

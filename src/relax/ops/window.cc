@@ -95,11 +95,6 @@ bool repeats_items(const Window& window, const Ints& result) {
 
 Expr lower_debox(const LoweringContext& op) {
   const Window window = full_window(op, op.extents("input"));
-  if (op.logical("normalize") && window.border == "ignore" && !is_zero(window.padding)) {
-    return op.fail("border-normalize", "border",
-                   "'normalize' with border = 'ignore' has no defined meaning",
-                   "write border = 'constant'");
-  }
   Expr x = op.input("input");
   const Ints result = op.result_extents();
   x = repeats_items(window, result) ? repeat_items(x, window.extents, window.size)

@@ -1,112 +1,132 @@
-// Windows whose items are told apart by their index, the row-major position inside the window. They
-// are lowered to one slice of the input for each position.
+// Windows whose items are told apart by their index, the row-major position inside the window.
+#include "tvm/emit_te.h"
 
-#include <limits>
+#include <algorithm>
 
 #include "relax/ops/window.h"
-
-#include <fmt/format.h>
+#include "tvm/indices.h"
 
 namespace nnef_tvm {
 namespace {
 
-using namespace relax::operators;
-
-constexpr int64_t max_positions = 1024;
-
-/// The offsets of an item of the window on each axis.
-Ints offsets(const Window& window, int64_t position) {
-  Ints at(window.rank());
-  for (size_t axis = window.rank(); axis-- > 0;) {
-    at[axis] = position % window.size[axis] * window.dilation[axis];
-    position /= window.size[axis];
-  }
-  return at;
+te::Shape te_shape(const Ints& extents) {
+  te::Shape shape;
+  for (int64_t extent : extents) shape.push_back(int_imm(extent));
+  return shape;
 }
 
-/// For each position of the window, what stands there; `result` is the shape of the results.
-std::vector<Expr> window_items(const LoweringContext& op, const Window& window, const Ints& result,
-                               Expr x) {
-  x = op.let(x);
-  std::vector<Expr> items;
-  for (int64_t position = 0; position < window.volume(); ++position) {
-    Ints axes;
-    Ints begin;
-    Ints end;
-    Ints stride;
-    const Ints at = offsets(window, position);
+/// Reductions over the axes on which the window has more than one item.
+class WindowItems {
+ public:
+  explicit WindowItems(const Window& window) : size_(te_shape(window.size)) {
     for (size_t axis = 0; axis < window.rank(); ++axis) {
-      if (window.trivial(axis) && result[axis] == window.extents[axis]) continue;
-      axes.push_back(static_cast<int64_t>(axis));
-      begin.push_back(at[axis]);
-      stride.push_back(window.stride[axis]);
-      end.push_back(at[axis] + (result[axis] - 1) * window.stride[axis] + 1);
+      offset_.push_back(int_imm(0));
+      if (window.size[axis] == 1) continue;
+      axes_.push_back(te::reduce_axis(int_imm(window.size[axis]), "k" + std::to_string(axis)));
+      offset_.back() = axes_.back().index;
     }
-    items.push_back(axes.empty() ? x : relax::strided_slice(x, axes, begin, end, stride));
   }
-  return items;
+
+  const std::vector<te::ReduceAxis>& axes() const { return axes_; }
+  const te::Indices& offset() const { return offset_; }
+  PrimExpr position() const { return cast(ravel(offset_, size_), int32); }
+
+ private:
+  te::Shape size_;
+  std::vector<te::ReduceAxis> axes_;
+  te::Indices offset_;
+};
+
+/// Where an item of the window at `i` stands in the input.
+te::Indices place_of(const Window& window, const te::Indices& i, const te::Indices& offset) {
+  te::Indices place;
+  for (size_t axis = 0; axis < window.rank(); ++axis) {
+    place.push_back(i[axis] * window.stride[axis] + offset[axis] * window.dilation[axis] -
+                    window.padding[axis].first);
+  }
+  return place;
 }
 
-bool is_small(const LoweringContext& op, const Window& window) {
-  if (window.volume() <= max_positions) return true;
-  op.fail("window-volume", "size",
-          fmt::format("the window has {} items, more than the {} that are supported",
-                      window.volume(), max_positions));
-  return false;
-}
-
-Expr is_at(const Expr& index, int64_t position) {
-  return relax::equal(index, integer_constant(position, int32));
+PrimExpr is_inside(const te::Indices& place, const Ints& extents) {
+  std::vector<PrimExpr> inside;
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    inside.push_back(both(ge(place[axis], 0), lt(place[axis], extents[axis])));
+  }
+  return all_of(inside);
 }
 
 }  // namespace
 
 Expr lower_argmax_pool(const LoweringContext& op) {
   Window window = full_window(op, op.extents("input"));
-  if (!is_small(op, window)) return {};
-  const bool ignore = window.border == "ignore";
-  const double outside = ignore ? std::numeric_limits<float>::lowest() : 0;
-  const Expr x = absorb_padding(op.input("input"), window, outside);
-  const auto items = window_items(op, window, op.result_extents(), x);
-  const Expr stacked = relax::stack(Array<Expr>(items.begin(), items.end()), 0);
-  return relax::astype(relax::squeeze(relax::argmax(stacked, 0), {0}), int32);
+  const bool ignores = window.border == "ignore";
+  Expr x = op.input("input");
+  if (!ignores) x = absorb_padding(x, window);
+  const WindowItems items(window);
+  const te::Shape shape = te_shape(op.result_extents());
+  if (items.axes().empty())
+    return relax::full(op.result_extents(), integer_constant(0, int32), int32);
+  return emit_te(op.builder(), "argmax_pool", {x}, [&](const auto& args) {
+    const te::Tensor& input = args[0];
+    // What is outside comes after all that is inside.
+    const PrimExpr outside = int_imm(window.volume(), int32);
+    const auto best = te::compute_together(shape, "argmax", [&](const te::Indices& i) {
+      const te::Indices place = place_of(window, i, items.offset());
+      PrimExpr value = input(place);
+      PrimExpr position = items.position();
+      if (ignores) {
+        const PrimExpr inside = is_inside(place, window.extents);
+        value = if_then_else(inside, value, lowest(input.dtype()));
+        position = select(inside, position, outside);
+      }
+      return te::arg_extreme(value, position, /*greatest=*/true, items.axes());
+    });
+    return te::compute(shape, "argmax_pool", [&](const te::Indices& i) {
+      const PrimExpr position = best[1](i);
+      return select(lt(position, outside), position, int_imm(0, int32));
+    });
+  });
 }
 
+/// Nothing checks indices when the model runs: those beyond the window give 0.
 Expr lower_sample(const LoweringContext& op) {
   Window window = full_window(op, op.extents("input"));
-  if (!is_small(op, window)) return {};
   const Expr x = absorb_padding(op.input("input"), window);
-  const auto items = window_items(op, window, op.result_extents(), x);
-  Expr result = items.front();
-  for (size_t i = 1; i < items.size(); ++i) {
-    const Expr chosen = is_at(op.input("index"), static_cast<int64_t>(i));
-    result = op.let(relax::where(chosen, items[i], result));
-  }
-  return result;
+  const te::Shape size = te_shape(window.size);
+  return emit_te(op.builder(), "sample", {x, op.input("index")}, [&](const auto& args) {
+    return te::compute(te_shape(op.result_extents()), "sample", [&](const te::Indices& i) {
+      const PrimExpr index = cast(args[1](i), int64);
+      const PrimExpr exists = both(ge(index, 0), lt(index, window.volume()));
+      return if_then_else(exists, args[0](place_of(window, i, unravel(index, size))),
+                          number(0, args[0].dtype()));
+    });
+  });
 }
 
+/// Each item of the result looks at all items that may have been placed there.
 Expr lower_desample(const LoweringContext& op) {
   const Ints extents = op.extents("input");
   const Window window = full_window(op, extents);
-  if (!is_small(op, window)) return {};
-  const Ints result = op.result_extents();
-  Expr sum;
-  for (int64_t position = 0; position < window.volume(); ++position) {
-    const Ints at = offsets(window, position);
-    Ints spread;
-    Pairs padding;
-    for (size_t axis = 0; axis < window.rank(); ++axis) {
-      spread.push_back((extents[axis] - 1) * window.stride[axis] + 1);
-      const int64_t before = at[axis] - window.padding[axis].first;
-      padding.emplace_back(before, result[axis] - before - spread[axis]);
-    }
-    const Expr here =
-        relax::where(is_at(op.input("index"), position), op.input("input"), op.number(0));
-    const Expr placed =
-        pad_border(insert_zeros(here, extents, window.stride), spread, padding, "constant");
-    sum = op.let(sum.defined() ? sum + placed : placed);
-  }
-  return sum;
+  const WindowItems items(window);
+  const std::vector<Expr> inputs{op.input("input"), op.input("index")};
+  return emit_te(op.builder(), "desample", inputs, [&](const auto& args) {
+    const te::Tensor& input = args[0];
+    const PrimExpr zero = number(0, input.dtype());
+    return te::compute(te_shape(op.result_extents()), "desample", [&](const te::Indices& i) {
+      std::vector<PrimExpr> exists;
+      te::Indices from;
+      for (size_t axis = 0; axis < window.rank(); ++axis) {
+        const PrimExpr reach =
+            i[axis] + window.padding[axis].first - items.offset()[axis] * window.dilation[axis];
+        exists.push_back(eq(floormod(reach, window.stride[axis]), 0));
+        from.push_back(floordiv(reach, window.stride[axis]));
+      }
+      exists.push_back(is_inside(from, extents));
+      const PrimExpr chosen = eq(args[1](from), cast(items.position(), args[1].dtype()));
+      const PrimExpr value = select(chosen, input(from), zero);
+      return te::sum(if_then_else(all_of(exists), value, zero), items.axes());
+    });
+  });
 }
 
 }  // namespace nnef_tvm
