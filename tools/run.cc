@@ -113,9 +113,19 @@ bool load_into(Session& session, const std::string& folder, nnef::Diagnostics& d
   return load_states(states, folder, diagnostics) && set_states(session, states, diagnostics);
 }
 
+/// How many of the tensors of a model that was loaded before are its outputs.
+size_t count_outputs(const RunOptions& options) {
+  ModelOptions headers = options.options;
+  headers.read_data = false;
+  nnef::Diagnostics known;
+  return load(options.model, headers, known)->outputs.size();
+}
+
 std::optional<Results> run_compiled(const RunOptions& options, nnef::Diagnostics& diagnostics) {
+  ModelOptions model = options.options;
+  model.every_tensor = !options.dump_all.empty();
   const auto session =
-      open_session(options.model, options.target, options.threads, options.options, diagnostics);
+      open_session(options.model, options.target, options.threads, model, diagnostics);
   if (!session) return std::nullopt;
   const auto inputs = gather_inputs(*session, options.inputs, false, diagnostics);
   if (!inputs) return std::nullopt;
@@ -128,6 +138,10 @@ std::optional<Results> run_compiled(const RunOptions& options, nnef::Diagnostics
     results.outputs.push_back({session->outputs()[i].name, tensor_data(outputs[i])});
   }
   results.states = states_of(*session);
+  if (model.every_tensor) {
+    results.all = results.outputs;
+    results.outputs.resize(count_outputs(options));
+  }
   return results;
 }
 
