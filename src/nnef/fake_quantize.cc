@@ -145,7 +145,7 @@ class FakeQuantizer {
   TensorNames names_;
   std::set<uint32_t> inputs_;
   std::set<uint32_t> outputs_;
-  std::set<uint32_t> states_;  ///< variables that are updated
+  std::set<uint32_t> states_;                ///< variables that are updated
   std::map<uint32_t, TensorRef> quantised_;  ///< by the tensor that is not
 };
 
