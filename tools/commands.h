@@ -69,12 +69,9 @@ struct RunOptions {
   std::vector<std::string> expects;  ///< NAME=FILE
   double rtol = 1e-3;
   double atol = 1e-5;
-<<<<<<< HEAD
-  bool reference = false;  ///< by the evaluator, without compiling
-=======
   std::string load_state;  ///< folder
   std::string save_state;  ///< folder
->>>>>>> c
+  bool reference = false;  ///< by the evaluator, without compiling
   std::string target = "llvm";
   int threads = 0;
   ModelOptions options;

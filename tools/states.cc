@@ -17,21 +17,21 @@ namespace {
 
 namespace fs = std::filesystem;
 using nnef_runtime::Session;
-using nnef_runtime::StateSpec;
 
 /// The file of a state; an artefact could name one outside of the folder.
-std::optional<fs::path> state_file(const StateSpec& state, const std::string& folder,
+std::optional<fs::path> state_file(const NamedState& state, const std::string& folder,
                                    nnef::Diagnostics& diagnostics) {
   const auto file = nnef::label_file(state.label);
   if (file) return fs::path(folder) / *file;
   diagnostics.file_error("states/label", folder, std::nullopt,
                          fmt::format("the label '{}' of state '{}' names no file within the folder",
-                                     state.label, state.tensor.name));
+                                     state.label, state.name));
   return std::nullopt;
 }
 
-bool check_any(const Session& session, const std::string& folder, nnef::Diagnostics& diagnostics) {
-  if (!session.states().empty()) return true;
+bool check_any(const std::vector<NamedState>& states, const std::string& folder,
+               nnef::Diagnostics& diagnostics) {
+  if (!states.empty()) return true;
   diagnostics
       .file_error("states/none", folder, std::nullopt,
                   "the model has no state: it updates none of its variables")
@@ -40,19 +40,17 @@ bool check_any(const Session& session, const std::string& folder, nnef::Diagnost
 }
 
 /// The value of a state in a file.
-std::optional<tvm::ffi::Tensor> read_state(const StateSpec& state, const std::string& path,
+std::optional<nnef::TensorData> read_state(const NamedState& state, const std::string& path,
                                            nnef::Diagnostics& diagnostics) {
   const auto data = nnef::read_tensor_file(path, diagnostics);
   if (data == nullptr) return std::nullopt;
-  const nnef::Shape expected(state.tensor.shape.begin(), state.tensor.shape.end());
-  if (data->shape != expected) {
-    diagnostics.file_error("states/shape", path, std::nullopt,
-                           fmt::format("the file holds shape {}, but state '{}' has shape {}",
-                                       nnef::to_string(data->shape), state.tensor.name,
-                                       nnef::to_string(expected)));
-    return std::nullopt;
-  }
-  return to_tensor(*data, state.tensor, path, diagnostics);
+  if (data->shape == state.value.shape)
+    return converted_input(*data, state.value.type, state.name, path, diagnostics);
+  diagnostics.file_error("states/shape", path, std::nullopt,
+                         fmt::format("the file holds shape {}, but state '{}' has shape {}",
+                                     nnef::to_string(data->shape), state.name,
+                                     nnef::to_string(state.value.shape)));
+  return std::nullopt;
 }
 
 bool make_folder(const fs::path& folder, nnef::Diagnostics& diagnostics) {
@@ -76,35 +74,50 @@ std::optional<nnef::PendingFile> write_state(const fs::path& path, const nnef::T
 
 }  // namespace
 
-bool load_states(Session& session, const std::string& folder, nnef::Diagnostics& diagnostics) {
-  if (!check_any(session, folder, diagnostics)) return false;
-  std::vector<tvm::ffi::Tensor> values;
-  for (const StateSpec& state : session.states()) {
+bool load_states(std::vector<NamedState>& states, const std::string& folder,
+                 nnef::Diagnostics& diagnostics) {
+  if (!check_any(states, folder, diagnostics)) return false;
+  std::vector<nnef::TensorData> values;
+  for (const NamedState& state : states) {
     const auto path = state_file(state, folder, diagnostics);
     auto value = path ? read_state(state, path->string(), diagnostics) : std::nullopt;
     if (!value) return false;
     values.push_back(std::move(*value));
   }
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (session.set_state(i, values[i], diagnostics)) continue;
-    session.reset_states();
-    return false;
-  }
+  for (size_t i = 0; i < values.size(); ++i) states[i].value = std::move(values[i]);
   return true;
 }
 
-bool save_states(const Session& session, const std::string& folder,
+bool save_states(const std::vector<NamedState>& states, const std::string& folder,
                  nnef::Diagnostics& diagnostics) {
-  if (!check_any(session, folder, diagnostics)) return false;
+  if (!check_any(states, folder, diagnostics)) return false;
   std::vector<nnef::PendingFile> files;
-  for (size_t i = 0; i < session.states().size(); ++i) {
-    const auto path = state_file(session.states()[i], folder, diagnostics);
-    auto file = path ? write_state(*path, tensor_data(session.state(i)), diagnostics) : std::nullopt;
+  for (const NamedState& state : states) {
+    const auto path = state_file(state, folder, diagnostics);
+    auto file = path ? write_state(*path, state.value, diagnostics) : std::nullopt;
     if (!file) return false;
     files.push_back(std::move(*file));
   }
   for (nnef::PendingFile& file : files) {
     if (!file.commit(diagnostics)) return false;
+  }
+  return true;
+}
+
+std::vector<NamedState> states_of(const Session& session) {
+  std::vector<NamedState> states;
+  for (const auto& state : session.states()) {
+    states.push_back({state.tensor.name, state.label, tensor_data(session.state(states.size()))});
+  }
+  return states;
+}
+
+bool set_states(Session& session, const std::vector<NamedState>& states,
+                nnef::Diagnostics& diagnostics) {
+  for (size_t i = 0; i < states.size(); ++i) {
+    const auto tensor =
+        to_tensor(states[i].value, session.states()[i].tensor, states[i].name, diagnostics);
+    if (!tensor || !session.set_state(i, *tensor, diagnostics)) return false;
   }
   return true;
 }

@@ -100,6 +100,18 @@ std::set<std::string> updated_labels(const Graph& graph) {
   return labels;
 }
 
+std::vector<StateVariable> state_variables(const Graph& graph) {
+  std::vector<StateVariable> states;
+  auto open = updated_labels(graph);
+  for (const Operation& operation : graph.operations) {
+    if (operation.name != "variable") continue;
+    const OpView variable(graph, operation);
+    const std::string& label = variable.string("label");
+    if (open.erase(label_key(label)) != 0) states.push_back({variable.result("output"), label});
+  }
+  return states;
+}
+
 const Argument& OpView::argument(std::string_view name) const {
   static const Argument undeclared;
   const Argument* found = find(operation_->inputs, name);

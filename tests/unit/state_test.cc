@@ -162,15 +162,19 @@ TEST_F(States, GoToFilesAndBack) {
   auto session = start();
   session->run({floats({1, 2})}, diagnostics);
   const auto kept = states(*session);
-  ASSERT_TRUE(nnefc::save_states(*session, path("kept"), diagnostics)) << nnef::format(diagnostics);
+  ASSERT_TRUE(nnefc::save_states(nnefc::states_of(*session), path("kept"), diagnostics)) << nnef::format(diagnostics);
   EXPECT_TRUE(std::filesystem::exists(path("kept/folder/last.dat")));
   session->reset_states();
-  ASSERT_TRUE(nnefc::load_states(*session, path("kept"), diagnostics)) << nnef::format(diagnostics);
+  auto loaded = nnefc::states_of(*session);
+  ASSERT_TRUE(nnefc::load_states(loaded, path("kept"), diagnostics)) << nnef::format(diagnostics);
+  ASSERT_TRUE(nnefc::set_states(*session, loaded, diagnostics)) << nnef::format(diagnostics);
   EXPECT_EQ(states(*session), kept);
   // One that is missing: none is loaded.
   std::filesystem::remove(path("kept/old.dat"));
   session->reset_states();
-  EXPECT_FALSE(nnefc::load_states(*session, path("kept"), diagnostics));
+  loaded = nnefc::states_of(*session);
+  EXPECT_FALSE(nnefc::load_states(loaded, path("kept"), diagnostics));
+  ASSERT_TRUE(nnefc::set_states(*session, loaded, diagnostics));
   EXPECT_EQ(states(*session), initial);
 }
 
@@ -179,7 +183,7 @@ TEST_F(States, NeverLeaveTheirFolder) {
   specs[0].label = "../sum";
   auto session = Session::create(compiled->executable, compiled->parameters, compiled->inputs,
                                  compiled->outputs, {}, diagnostics, specs);
-  EXPECT_FALSE(nnefc::save_states(*session, path("kept"), diagnostics));
+  EXPECT_FALSE(nnefc::save_states(nnefc::states_of(*session), path("kept"), diagnostics));
   EXPECT_EQ(only_id(diagnostics), "states/label");
   EXPECT_FALSE(std::filesystem::exists(path("sum.dat")));
 }
