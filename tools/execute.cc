@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "npy.h"
 #include "progress.h"
+#include "states.h"
 #include "tensors.h"
 
 namespace nnefc {
@@ -18,6 +19,127 @@ using nnef_runtime::Session;
 using nnef_runtime::TensorSpec;
 using tvm::ffi::Tensor;
 
+<<<<<<< HEAD
+=======
+const TensorSpec* find(const std::vector<TensorSpec>& specs, const std::string& name,
+                       const char* what, nnef::Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  for (const TensorSpec& spec : specs) {
+    if (spec.name == name) return &spec;
+    names.push_back(spec.name);
+  }
+  diagnostics
+      .file_error("nnefc/name", "", std::nullopt,
+                  fmt::format("the model has no {} '{}'", what, name))
+      .help(fmt::format("its {}s are: {}", what, fmt::join(names, ", ")));
+  return nullptr;
+}
+
+/// Compares an output with the file of its expected values; reports the worst item.
+bool matches(const std::string& name, const Tensor& tensor, const std::string& path,
+             const RunOptions& options, nnef::Diagnostics& diagnostics) {
+  const auto expected = read_tensor_any(path, diagnostics);
+  if (!expected) return false;
+  const nnef::TensorData got = tensor_data(tensor);
+  if (got.shape != expected->shape) {
+    diagnostics.file_error(
+        "run/expect-shape", path, std::nullopt,
+        fmt::format("output '{}' has shape {}, the expected values have {}", name,
+                    nnef::to_string(got.shape), nnef::to_string(expected->shape)));
+    return false;
+  }
+  const auto want = nnef::to_doubles(*expected);
+  const auto have = nnef::to_doubles(got);
+  if (!want || !have) {
+    diagnostics.file_error(
+        "run/expect-dtype", path, std::nullopt,
+        fmt::format("items of type {} cannot be compared", nnef::to_string(expected->type)));
+    return false;
+  }
+  // Tolerances are for what computing in floating point rounds.
+  const bool exact = got.type.code != nnef::ItemCode::float_;
+  const double rtol = exact ? 0 : options.rtol;
+  const double atol = exact ? 0 : options.atol;
+  size_t wrong = 0;
+  size_t worst = 0;
+  double worst_excess = -1;
+  double largest = 0;
+  for (size_t i = 0; i < want->size(); ++i) {
+    const double a = (*have)[i];
+    const double b = (*want)[i];
+    const bool same = a == b || (std::isnan(a) && std::isnan(b));
+    const double difference = same ? 0 : std::abs(a - b);
+    const double excess = difference - (atol + rtol * std::abs(b));
+    largest = std::max(largest, difference);
+    // A NaN on one side only compares false with everything: count it as wrong.
+    if (!same && !(excess <= 0)) ++wrong;
+    if (!same && !(excess <= worst_excess)) {
+      worst_excess = excess;
+      worst = i;
+    }
+  }
+  if (wrong == 0) {
+    fmt::print("{}: as expected (largest difference {:.3g})\n", name, largest);
+    return true;
+  }
+  diagnostics.file_error(
+      "run/expect", path, std::nullopt,
+      fmt::format("output '{}': {} of {} items differ beyond rtol {:g}, atol "
+                  "{:g}; worst at item {}: {} instead of {}",
+                  name, wrong, want->size(), rtol, atol, worst, (*have)[worst], (*want)[worst]));
+  return false;
+}
+
+bool write_outputs(const Session& session, const std::vector<Tensor>& outputs,
+                   const std::string& folder, nnef::Diagnostics& diagnostics) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    diagnostics.file_error("nnefc/write", folder, std::nullopt,
+                           "the folder cannot be made: " + error.message());
+    return false;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string path =
+        (std::filesystem::path(folder) / (session.outputs()[i].name + ".npy")).string();
+    if (!write_npy(path, tensor_data(outputs[i]), diagnostics)) return false;
+  }
+  return true;
+}
+
+bool run_once(const RunOptions& options, nnef::Diagnostics& diagnostics) {
+  const auto session =
+      open_session(options.model, options.target, options.threads, options.options, diagnostics);
+  if (!session) return false;
+  const auto inputs = gather_inputs(*session, options.inputs, false, diagnostics);
+  if (!inputs) return false;
+  if (!options.load_state.empty() && !load_states(*session, options.load_state, diagnostics))
+    return false;
+  const auto outputs = session->run(*inputs, diagnostics);
+  if (diagnostics.has_errors()) return false;
+  bool good =
+      options.output.empty() || write_outputs(*session, outputs, options.output, diagnostics);
+  for (const std::string& text : options.expects) {
+    const auto expect = split_assignment(text, "--expect", diagnostics);
+    const TensorSpec* spec =
+        expect ? find(session->outputs(), expect->first, "output", diagnostics) : nullptr;
+    good = spec != nullptr &&
+           matches(spec->name, outputs[spec - session->outputs().data()], expect->second, options,
+                   diagnostics) &&
+           good;
+  }
+  if (options.output.empty() && options.expects.empty()) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      fmt::print("{}: {}\n", session->outputs()[i].name, summary(outputs[i]));
+    }
+  }
+  // Last, so that a run that is not as expected can be tried again from the same state.
+  if (good && !options.save_state.empty())
+    good = save_states(*session, options.save_state, diagnostics);
+  return good;
+}
+
+>>>>>>> c
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   const size_t half = values.size() / 2;

@@ -59,6 +59,19 @@ ordered_json tensor_json(const nnef::Tensor& tensor) {
   return {{"name", tensor.name}, {"dtype", nnef::to_string(tensor.dtype)}, {"shape", shape}};
 }
 
+/// The variables that keep their values between runs, one for each label.
+std::vector<std::pair<nnef::TensorRef, std::string>> states(const nnef::Graph& graph) {
+  std::vector<std::pair<nnef::TensorRef, std::string>> result;
+  auto open = nnef::updated_labels(graph);
+  for (const nnef::Operation& operation : graph.operations) {
+    if (operation.name != "variable") continue;
+    const nnef::OpView view(graph, operation);
+    const std::string& label = view.string("label");
+    if (open.erase(nnef::label_key(label)) != 0) result.emplace_back(view.result("output"), label);
+  }
+  return result;
+}
+
 std::string with_unit(double value) {
   constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
   size_t unit = 0;
@@ -75,6 +88,8 @@ void print_text(const nnef::Graph& graph, const Summary& summary) {
     fmt::print("input  {}\n", describe(graph[input]));
   for (const nnef::TensorRef output : graph.outputs)
     fmt::print("output {}\n", describe(graph[output]));
+  for (const auto& [state, label] : states(graph))
+    fmt::print("state  {}, label '{}'\n", describe(graph[state]), label);
   fmt::print("parameters {} in {} variables\n", with_unit(static_cast<double>(summary.parameters)),
              summary.variables);
   fmt::print("multiply-accumulates {}\n", summary.macs.valid()
@@ -91,6 +106,11 @@ void print_json(const nnef::Graph& graph, const Summary& summary) {
     json["inputs"].push_back(tensor_json(graph[input]));
   for (const nnef::TensorRef output : graph.outputs)
     json["outputs"].push_back(tensor_json(graph[output]));
+  json["states"] = ordered_json::array();
+  for (const auto& [state, label] : states(graph)) {
+    json["states"].push_back(tensor_json(graph[state]));
+    json["states"].back()["label"] = label;
+  }
   json["parameters"] = summary.parameters;
   json["variables"] = summary.variables;
   json["macs"] = summary.macs.valid() ? ordered_json(summary.macs.value()) : ordered_json(nullptr);

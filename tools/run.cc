@@ -104,9 +104,19 @@ bool write_tensors(const std::vector<NamedTensor>& tensors, const std::string& f
   });
 }
 
+/// How many of the tensors of a model that was loaded before are its outputs.
+size_t count_outputs(const RunOptions& options) {
+  ModelOptions headers = options.options;
+  headers.read_data = false;
+  nnef::Diagnostics known;
+  return load(options.model, headers, known)->outputs.size();
+}
+
 std::optional<Results> run_compiled(const RunOptions& options, nnef::Diagnostics& diagnostics) {
+  ModelOptions model = options.options;
+  model.every_tensor = !options.dump_all.empty();
   const auto session =
-      open_session(options.model, options.target, options.threads, options.options, diagnostics);
+      open_session(options.model, options.target, options.threads, model, diagnostics);
   if (!session) return std::nullopt;
   const auto inputs = gather_inputs(*session, options.inputs, false, diagnostics);
   if (!inputs) return std::nullopt;
@@ -115,6 +125,10 @@ std::optional<Results> run_compiled(const RunOptions& options, nnef::Diagnostics
   Results results;
   for (size_t i = 0; i < outputs.size(); ++i) {
     results.outputs.push_back({session->outputs()[i].name, tensor_data(outputs[i])});
+  }
+  if (model.every_tensor) {
+    results.all = results.outputs;
+    results.outputs.resize(count_outputs(options));
   }
   return results;
 }
