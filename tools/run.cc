@@ -212,8 +212,8 @@ std::optional<Results> run_reference(const RunOptions& options, nnef::Diagnostic
 
 bool expected(const std::vector<NamedTensor>& outputs, const RunOptions& options,
               nnef::Diagnostics& diagnostics) {
-  std::vector<std::string> names;
-  for (const NamedTensor& output : outputs) names.push_back(output.name);
+  std::vector<std::string> names(outputs.size());
+  std::ranges::transform(outputs, names.begin(), &NamedTensor::name);
   bool good = true;
   for (const std::string& text : options.expects) {
     const auto expect = split_assignment(text, "--expect", diagnostics);
