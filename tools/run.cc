@@ -24,7 +24,7 @@ struct NamedTensor {
 
 struct Results {
   std::vector<NamedTensor> outputs;
-  std::vector<NamedTensor> all;    ///< every tensor of the graph, for --dump-all
+  std::vector<NamedTensor> all;  ///< every tensor of the graph, for --dump-all
   std::vector<NamedState> states;  ///< that the next run begins with, for --save-state
 };
 
@@ -137,11 +137,11 @@ std::optional<Results> run_compiled(const RunOptions& options, nnef::Diagnostics
   for (size_t i = 0; i < outputs.size(); ++i) {
     results.outputs.push_back({session->outputs()[i].name, tensor_data(outputs[i])});
   }
-  results.states = states_of(*session);
   if (model.every_tensor) {
     results.all = results.outputs;
     results.outputs.resize(count_outputs(options));
   }
+  results.states = states_of(*session);
   return results;
 }
 
@@ -212,8 +212,8 @@ std::optional<Results> run_reference(const RunOptions& options, nnef::Diagnostic
 
 bool expected(const std::vector<NamedTensor>& outputs, const RunOptions& options,
               nnef::Diagnostics& diagnostics) {
-  std::vector<std::string> names;
-  for (const NamedTensor& output : outputs) names.push_back(output.name);
+  std::vector<std::string> names(outputs.size());
+  std::ranges::transform(outputs, names.begin(), &NamedTensor::name);
   bool good = true;
   for (const std::string& text : options.expects) {
     const auto expect = split_assignment(text, "--expect", diagnostics);

@@ -56,12 +56,19 @@ bool infer(Draft& draft) {
   return true;
 }
 
+/// The grammar wants an input, needed or not.
+void ensure_input(Draft& draft) {
+  if (std::ranges::count(draft.given, Given::Kind::external, &Given::kind) > 0) return;
+  draft.make(Given::Kind::external, DType::scalar, {1});
+}
+
 void draw_operation(Draft& draft, std::string_view focus, GraphCase& result) {
   for (int attempt = 0; attempt < max_attempts; ++attempt) {
+    const Draft::Mark mark = draft.mark();
     const Recipe& recipe = focus.empty() ? draft.choices.pick(recipes()) : *find_recipe(focus);
     const std::string operation(recipe.operation);
-    const Draft::Mark mark = draft.mark();
     recipe.draw(draft, operation);
+    ensure_input(draft);
     if (infer(draft)) {
       ++result.attempts[operation].valid;
       return;
