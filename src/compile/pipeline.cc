@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "compile/kernels/kernels.h"
+#include "compile/passes/hold_outputs.h"
 #include "runtime/parallel.h"
 #include "runtime/threads.h"
 #include "tvm/build.h"
@@ -72,7 +73,7 @@ IRModule tidy(const IRModule& module) {
 }
 
 SplitModel split_transform(const IRModule& module) {
-  IRModule lifted = run_pass(relax_pass::lift_transform_params(), module);
+  IRModule lifted = run_pass(relax_pass::lift_transform_params(), hold_outputs(module, "main"));
   return {only(lifted, "main"), only(lifted, kTransformName)};
 }
 

@@ -210,6 +210,7 @@ Expr strided_slice(Expr x, const Ints& axes, const Ints& begin, const Ints& end,
 Expr take(Expr x, Expr indices, int64_t axis, const char* mode) {
   return call<Expr>("relax.op.take", x, indices, axis, mode);
 }
+Expr stop_lift_params(Expr x) { return call<Expr>("relax.op.builtin.stop_lift_params", x); }
 Expr tile(Expr x, const Ints& repeats) { return call<Expr>("relax.op.tile", x, ints(repeats)); }
 
 Expr matmul(Expr a, Expr b) { return call<Expr>("relax.op.matmul", a, b, nullptr); }

@@ -140,6 +140,9 @@ Expr strided_slice(Expr x, const Ints& axes, const Ints& begin, const Ints& end,
 Expr take(Expr x, Expr indices, int64_t axis, const char* mode);
 Expr tile(Expr x, const Ints& repeats);
 
+/// The same tensor, which transformations of parameters do not look beyond.
+Expr stop_lift_params(Expr x);
+
 // Linear algebra.
 Expr matmul(Expr a, Expr b);
 

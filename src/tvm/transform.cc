@@ -30,6 +30,8 @@ Pass lift_transform_params() {
   return call<Pass>("relax.transform.LiftTransformParams", /*shared_transform=*/false);
 }
 
+Pass normalize() { return call<Pass>("relax.transform.Normalize"); }
+
 Pass legalize_ops(const Map<String, ffi::Function>& legalisations) {
   return call<Pass>("relax.transform.LegalizeOps", legalisations, /*skip_ops=*/nullptr,
                     /*enable_warning=*/false);

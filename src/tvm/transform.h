@@ -20,6 +20,8 @@ Pass eliminate_common_subexpr();
 /// inputs, and "main_transform_params", which makes them from a tuple of the original ones.
 Pass lift_transform_params();
 
+/// Nested calls are bound to variables, types inferred.
+Pass normalize();
 Pass legalize_ops(const Map<String, ffi::Function>& legalisations);
 Pass annotate_tir_op_pattern();
 /// Needs the global function tirx.build (build.h); folds nothing, silently, when that fails.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <random>
-#include <span>
+#include <iterator>
 #include <vector>
 
 namespace generator {
@@ -23,13 +23,9 @@ class Choices {
   /// True once in `period` times; false is the simplest.
   bool rarely(uint32_t period) { return below(period) == period - 1; }
   bool flip() { return rarely(2); }
-  template <typename T>
-  const T& pick(std::span<const T> from) {
-    return from[below(static_cast<uint32_t>(from.size()))];
-  }
-  template <typename T>
-  const T& pick(const std::vector<T>& from) {
-    return pick(std::span<const T>(from));
+  template <typename List>
+  const auto& pick(const List& from) {
+    return *(std::begin(from) + below(static_cast<uint32_t>(std::size(from))));
   }
 
   /// What was chosen so far.

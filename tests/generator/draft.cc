@@ -142,19 +142,17 @@ std::vector<double> Draft::items(DType dtype, int64_t count, Range range) {
 }
 
 Operand Draft::fresh(DType dtype, const Extents& shape, Range range) {
-  const int64_t count = volume(shape);
   auto kind = Given::Kind::external;
   if (choices.rarely(4)) kind = choices.flip() ? Given::Kind::constant : Given::Kind::variable;
-  const bool single = kind == Given::Kind::constant && (count > 12 || choices.flip());
-  const char* prefixes = "xvc";
-  given.push_back({kind, name(prefixes[static_cast<size_t>(kind)]), dtype, shape,
-                   items(dtype, single ? 1 : count, range)});
-  return {given.back().name, dtype, shape};
+  return make(kind, dtype, shape, range);
 }
 
-Operand Draft::variable(DType dtype, const Extents& shape) {
-  given.push_back({Given::Kind::variable, name('v'), dtype, shape,
-                   items(dtype, volume(shape), any_number)});
+Operand Draft::make(Given::Kind kind, DType dtype, const Extents& shape, Range range) {
+  const int64_t count = volume(shape);
+  const bool single = kind == Given::Kind::constant && (count > 12 || choices.flip());
+  constexpr char prefixes[] = "xvc";
+  given.push_back({kind, name(prefixes[static_cast<size_t>(kind)]), dtype, shape,
+                   items(dtype, single ? 1 : count, range)});
   return {given.back().name, dtype, shape};
 }
 
@@ -196,8 +194,8 @@ Operand Draft::tensor(DType dtype, size_t least_rank, Range range) {
 }
 
 Operand Draft::shaped(DType dtype, const Extents& shape, Range range) {
-  return operand(dtype, [&](const Extents& other) { return other == shape; },
-                 [&] { return shape; }, range);
+  return operand(
+      dtype, [&](const Extents& other) { return other == shape; }, [&] { return shape; }, range);
 }
 
 Operand Draft::partner(DType dtype, const Extents& to, Range range) {
@@ -246,7 +244,8 @@ void Draft::back_to(const Mark& mark) {
   names_ = mark.names;
 }
 
-std::string Draft::text(const std::vector<std::string>& outputs) const {
+std::string graph_text(const std::vector<Given>& given, const std::vector<Statement>& statements,
+                       const std::vector<std::string>& outputs) {
   std::vector<std::string> inputs;
   std::string body;
   for (const Given& tensor : given) {

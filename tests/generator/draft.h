@@ -80,7 +80,7 @@ class Draft {
   /// Broadcasts to `to`: a tensor, or a literal.
   Operand partner(DType dtype, const Extents& to, Range range = any_number);
   Operand fresh(DType dtype, const Extents& shape, Range range = any_number);
-  Operand variable(DType dtype, const Extents& shape);
+  Operand make(Given::Kind kind, DType dtype, const Extents& shape, Range range = any_number);
   Operand literal(DType dtype, Range range = any_number);
 
   /// scalar, or now and then integer: of operations that take both.
@@ -103,9 +103,6 @@ class Draft {
   Mark mark() const { return {given.size(), statements.size(), names_}; }
   void back_to(const Mark& mark);
 
-  /// The graph's text; results that nothing consumes are outputs, and those in `also`.
-  std::string text(const std::vector<std::string>& outputs) const;
-
   Choices& choices;
   std::vector<Given> given;
   std::vector<Statement> statements;
@@ -116,6 +113,10 @@ class Draft {
 
   size_t names_ = 0;
 };
+
+/// The text of a graph.
+std::string graph_text(const std::vector<Given>& given, const std::vector<Statement>& statements,
+                       const std::vector<std::string>& outputs);
 
 /// "name = [1,2]"
 std::string attribute(const std::string& name, const Extents& values);

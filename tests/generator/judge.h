@@ -1,0 +1,25 @@
+// Runs a case by the reference evaluator and as compiled code, and compares.
+#pragma once
+
+#include <string>
+
+#include "graph_case.h"
+
+namespace generator {
+
+struct Verdict {
+  bool passed = false;
+  /// What kind of failure: "values", or the stage with the id of its diagnostic.
+  std::string kind;
+  std::string message;
+  size_t compared = 0;  ///< items
+  size_t skipped = 0;   ///< items that rounding decides, or that are not finite
+};
+
+/// Needs the compiler to be loaded.
+Verdict judge(const GraphCase& graph_case);
+
+/// The case as a file of tests/: its values are those of the reference evaluator.
+std::string case_file(const GraphCase& graph_case, const std::string& comment);
+
+}  // namespace generator
