@@ -27,9 +27,11 @@ enum class Quant : uint8_t { untouched, fake };
 
 struct ModelOptions {
   std::vector<std::string> shapes;  ///< NAME=1,3,H,W
+  std::vector<std::string> types;   ///< NAME=float16
   Compounds compounds = Compounds::keep;
   Quant quant = Quant::untouched;
   bool read_data = true;
+  bool every_tensor = false;  ///< as an output, after the graph's own
 };
 
 struct CheckOptions {
@@ -67,6 +69,8 @@ struct RunOptions {
   std::vector<std::string> expects;  ///< NAME=FILE
   double rtol = 1e-3;
   double atol = 1e-5;
+  std::string load_state;  ///< folder
+  std::string save_state;  ///< folder
   bool reference = false;  ///< by the evaluator, without compiling
   std::string target = "llvm";
   int threads = 0;

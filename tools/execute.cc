@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "commands.h"
 #include "npy.h"
@@ -73,8 +70,8 @@ std::optional<size_t> find_name(const std::vector<std::string>& names, const std
 }
 
 std::vector<std::string> names_of(const std::vector<TensorSpec>& specs) {
-  std::vector<std::string> names;
-  for (const TensorSpec& spec : specs) names.push_back(spec.name);
+  std::vector<std::string> names(specs.size());
+  std::ranges::transform(specs, names.begin(), &TensorSpec::name);
   return names;
 }
 

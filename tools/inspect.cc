@@ -75,6 +75,8 @@ void print_text(const nnef::Graph& graph, const Summary& summary) {
     fmt::print("input  {}\n", describe(graph[input]));
   for (const nnef::TensorRef output : graph.outputs)
     fmt::print("output {}\n", describe(graph[output]));
+  for (const auto& [state, label] : nnef::state_variables(graph))
+    fmt::print("state  {}, label '{}'\n", describe(graph[state]), label);
   fmt::print("parameters {} in {} variables\n", with_unit(static_cast<double>(summary.parameters)),
              summary.variables);
   fmt::print("multiply-accumulates {}\n", summary.macs.valid()
@@ -91,6 +93,11 @@ void print_json(const nnef::Graph& graph, const Summary& summary) {
     json["inputs"].push_back(tensor_json(graph[input]));
   for (const nnef::TensorRef output : graph.outputs)
     json["outputs"].push_back(tensor_json(graph[output]));
+  json["states"] = ordered_json::array();
+  for (const auto& [state, label] : nnef::state_variables(graph)) {
+    json["states"].push_back(tensor_json(graph[state]));
+    json["states"].back()["label"] = label;
+  }
   json["parameters"] = summary.parameters;
   json["variables"] = summary.variables;
   json["macs"] = summary.macs.valid() ? ordered_json(summary.macs.value()) : ordered_json(nullptr);

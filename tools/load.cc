@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <utility>
@@ -34,6 +35,24 @@ std::optional<nnef::Shape> parse_shape(std::string_view text) {
 std::vector<nnef_runtime::TensorSpec> specs(const std::vector<nnef_tvm::ImportedTensor>& tensors) {
   std::vector<nnef_runtime::TensorSpec> result;
   for (const auto& tensor : tensors) result.push_back({tensor.name, tensor.dtype, tensor.shape});
+  return result;
+}
+
+void add_all_outputs(nnef::Graph& graph) {
+  for (uint32_t i = 0; i < graph.tensors.size(); ++i) {
+    const nnef::TensorRef tensor{i};
+    if (std::ranges::find(graph.outputs, tensor) == graph.outputs.end()) {
+      graph.outputs.push_back(tensor);
+    }
+  }
+}
+
+std::vector<nnef_runtime::StateSpec> specs(std::vector<nnef_tvm::ImportedState> states) {
+  std::vector<nnef_runtime::StateSpec> result;
+  for (auto& state : states) {
+    const auto& [name, relax_name, dtype, shape] = state.tensor;
+    result.push_back({{name, dtype, shape}, state.label, std::move(state.initial)});
+  }
   return result;
 }
 
@@ -80,11 +99,27 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
     }
     load_options.input_shapes[assignment->first] = *shape;
   }
+  for (const std::string& text : options.types) {
+    const auto assignment = split_assignment(text, "--type", diagnostics);
+    if (!assignment) return std::nullopt;
+    const auto type = nnef::parse_item_type(assignment->second);
+    if (!type) {
+      diagnostics
+          .file_error("nnefc/argument", "", std::nullopt,
+                      fmt::format("--type '{}': '{}' is no item type", text, assignment->second))
+          .help(
+              "write --type NAME=float16; types are float16 to float64, int8 to int64, uint8 to "
+              "uint64, bool8");
+      return std::nullopt;
+    }
+    load_options.input_types[assignment->first] = *type;
+  }
   auto graph = nnef::load_model(path, load_options, diagnostics);
   if (graph && options.quant == Quant::fake &&
       !nnef::fake_quantize(*graph, load_options.keep_compound, diagnostics)) {
     return std::nullopt;
   }
+  if (graph && options.every_tensor) add_all_outputs(*graph);
   return graph;
 }
 
@@ -100,7 +135,7 @@ std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const 
   if (!imported) return std::nullopt;
   return nnef_tvm::compile(std::move(imported->module), std::move(imported->params),
                            specs(imported->inputs), specs(imported->outputs), {.target = target},
-                           diagnostics);
+                           diagnostics, specs(std::move(imported->states)));
 }
 
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
@@ -108,13 +143,18 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics) {
   if (nnef_runtime::is_artefact(model)) {
-    const bool shapes = !options.shapes.empty();
-    if (shapes || options.quant != Quant::fake) {
-      const char* option = shapes ? "--shape" : "--quant";
+    const char* option = options.every_tensor           ? "--dump-all"
+                         : !options.shapes.empty()      ? "--shape"
+                         : !options.types.empty()       ? "--type"
+                         : options.quant != Quant::fake ? "--quant"
+                                                        : nullptr;
+    if (option != nullptr) {
       diagnostics
           .file_error("nnefc/argument", model, std::nullopt,
                       fmt::format("{} has no effect on a compiled artefact", option))
-          .help(fmt::format("give {} to 'nnefc compile'", option));
+          .help(options.every_tensor
+                    ? "an artefact keeps no other tensors than outputs: run the model itself"
+                    : fmt::format("give {} to 'nnefc compile'", option));
       return nullptr;
     }
     return nnef_runtime::Session::open(model, {.threads = threads}, diagnostics);
@@ -123,7 +163,7 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
   if (!compiled) return nullptr;
   return nnef_runtime::Session::create(
       std::move(compiled->executable), std::move(compiled->parameters), std::move(compiled->inputs),
-      std::move(compiled->outputs), {.threads = threads}, diagnostics);
+      std::move(compiled->outputs), {.threads = threads}, diagnostics, std::move(compiled->states));
 }
 
 }  // namespace nnefc

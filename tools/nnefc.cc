@@ -16,7 +16,12 @@ constexpr const char* kModelHelp =
 constexpr const char* kRunnableHelp =
     "a model (folder, graph.nnef, .tar, .tgz; compiled first) or an artefact of 'nnefc compile'";
 
-void add_shape(CLI::App& command, nnefc::ModelOptions& options) {
+void add_inputs(CLI::App& command, nnefc::ModelOptions& options) {
+  command
+      .add_option("--type", options.types,
+                  "Replace the item type of an input: x=float16, float64, int64, uint8, ...")
+      ->type_name("NAME=TYPE")
+      ->allow_extra_args(false);
   command
       .add_option("--shape", options.shapes,
                   "Replace the shape of an input; the rank stays: x=1,3,224,224")
@@ -79,7 +84,7 @@ int main(int argc, char** argv) {
   auto* command = app.add_subcommand(
       "check", "Parse, resolve and infer; print what is wrong, or 'ok' with counts");
   command->add_option("MODEL", check.models, kModelHelp)->required();
-  add_shape(*command, check.model);
+  add_inputs(*command, check.model);
   command->callback([&] { action = [&] { return nnefc::check(check); }; });
 
   nnefc::InfoOptions info;
@@ -92,7 +97,7 @@ int main(int argc, char** argv) {
       ->add_flag("--graph", info.graph, "Print the flat graph, with types and shapes as comments")
       ->excludes(json);
   add_compounds(*command, info.options);
-  add_shape(*command, info.options);
+  add_inputs(*command, info.options);
   command->callback([&] { action = [&] { return nnefc::info(info); }; });
 
   nnefc::ImportOptions import;
@@ -105,7 +110,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   command->add_flag("--keep-params", import.keep_params,
                     "Weights as parameters of main instead of constants");
-  add_shape(*command, import.options);
+  add_inputs(*command, import.options);
   add_quant(*command, import.options);
   command->callback([&] { action = [&] { return nnefc::import(import); }; });
 
@@ -117,7 +122,7 @@ int main(int argc, char** argv) {
       ->required()
       ->type_name("FILE");
   add_target(*command, compile.target);
-  add_shape(*command, compile.options);
+  add_inputs(*command, compile.options);
   add_quant(*command, compile.options);
   command->callback([&] { action = [&] { return nnefc::compile(compile); }; });
 
@@ -130,22 +135,30 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   command->add_option("--output", run.output, "Folder for NAME.npy of each output")
       ->type_name("DIR");
-  auto* reference =
-      command->add_flag("--reference", run.reference,
-                        "Evaluate by the specification's formulas: slow, exact, without compiling");
+  command->add_flag("--reference", run.reference,
+                    "Evaluate by the specification's formulas: slow, exact, without compiling");
   command
-      ->add_option("--dump-all", run.dump_all,
-                   "Folder for NAME.npy of every tensor of the graph, compounds expanded")
-      ->type_name("DIR")
-      ->needs(reference);
+      ->add_option(
+          "--dump-all", run.dump_all,
+          "Folder for NAME.npy of every tensor of the graph, with --reference also of those "
+          "inside of compounds")
+      ->type_name("DIR");
   command->add_option("--expect", run.expects, "The .npy or .dat file that an output must equal")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   command->add_option("--rtol", run.rtol, "Relative tolerance of --expect")->capture_default_str();
   command->add_option("--atol", run.atol, "Absolute tolerance of --expect")->capture_default_str();
+  command
+      ->add_option("--load-state", run.load_state,
+                   "Folder with LABEL.dat for each variable that the model updates")
+      ->type_name("DIR");
+  command
+      ->add_option("--save-state", run.save_state,
+                   "Folder for LABEL.dat of each such variable after the run; may be the same")
+      ->type_name("DIR");
   add_target(*command, run.target);
   add_threads(*command, run.threads);
-  add_shape(*command, run.options);
+  add_inputs(*command, run.options);
   add_quant(*command, run.options);
   command->callback([&] { action = [&] { return nnefc::run(run); }; });
 
@@ -163,7 +176,7 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
   command->add_flag("--json", bench.json, "End with one JSON object: {\"times_ms\": [...], ...}");
-  add_shape(*command, bench.options);
+  add_inputs(*command, bench.options);
   add_quant(*command, bench.options);
   command->callback([&] { action = [&] { return nnefc::bench(bench); }; });
 
@@ -174,7 +187,7 @@ int main(int argc, char** argv) {
   command->add_option("IN", convert.input, kModelHelp)->required();
   command->add_option("OUT", convert.output, "the folder or archive to write")->required();
   add_compounds(*command, convert.options);
-  add_shape(*command, convert.options);
+  add_inputs(*command, convert.options);
   command->callback([&] { action = [&] { return nnefc::convert(convert); }; });
 
   bool operations_json = false;

@@ -9,10 +9,13 @@
 #include "nnef/reference.h"
 #include "npy.h"
 #include "progress.h"
+#include "states.h"
 #include "tensors.h"
 
 namespace nnefc {
 namespace {
+
+using nnef_runtime::Session;
 
 struct NamedTensor {
   std::string name;
@@ -22,6 +25,7 @@ struct NamedTensor {
 struct Results {
   std::vector<NamedTensor> outputs;
   std::vector<NamedTensor> all;  ///< every tensor of the graph, for --dump-all
+  std::vector<NamedState> states;  ///< that the next run begins with, for --save-state
 };
 
 /// Compares an output with the file of its expected values; reports the worst item.
@@ -104,18 +108,40 @@ bool write_tensors(const std::vector<NamedTensor>& tensors, const std::string& f
   });
 }
 
+bool load_into(Session& session, const std::string& folder, nnef::Diagnostics& diagnostics) {
+  auto states = states_of(session);
+  return load_states(states, folder, diagnostics) && set_states(session, states, diagnostics);
+}
+
+/// How many of the tensors of a model that was loaded before are its outputs.
+size_t count_outputs(const RunOptions& options) {
+  ModelOptions headers = options.options;
+  headers.read_data = false;
+  nnef::Diagnostics known;
+  return load(options.model, headers, known)->outputs.size();
+}
+
 std::optional<Results> run_compiled(const RunOptions& options, nnef::Diagnostics& diagnostics) {
+  ModelOptions model = options.options;
+  model.every_tensor = !options.dump_all.empty();
   const auto session =
-      open_session(options.model, options.target, options.threads, options.options, diagnostics);
+      open_session(options.model, options.target, options.threads, model, diagnostics);
   if (!session) return std::nullopt;
   const auto inputs = gather_inputs(*session, options.inputs, false, diagnostics);
   if (!inputs) return std::nullopt;
+  if (!options.load_state.empty() && !load_into(*session, options.load_state, diagnostics))
+    return std::nullopt;
   const auto outputs = session->run(*inputs, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   Results results;
   for (size_t i = 0; i < outputs.size(); ++i) {
     results.outputs.push_back({session->outputs()[i].name, tensor_data(outputs[i])});
   }
+  if (model.every_tensor) {
+    results.all = results.outputs;
+    results.outputs.resize(count_outputs(options));
+  }
+  results.states = states_of(*session);
   return results;
 }
 
@@ -138,6 +164,27 @@ std::optional<std::vector<nnef::TensorValue>> input_values(const nnef::Graph& gr
   return values;
 }
 
+std::vector<NamedState> states_of(const nnef::Graph& graph, const nnef::Reference& reference) {
+  std::vector<NamedState> states;
+  for (const auto& [variable, label] : nnef::state_variables(graph)) {
+    states.push_back({graph[variable].name, label, nnef::to_data(reference.state(variable))});
+  }
+  return states;
+}
+
+bool load_into(const nnef::Graph& graph, nnef::Reference& reference, const std::string& folder,
+               nnef::Diagnostics& diagnostics) {
+  auto states = states_of(graph, reference);
+  if (!load_states(states, folder, diagnostics)) return false;
+  for (size_t i = 0; const auto& [variable, label] : nnef::state_variables(graph)) {
+    const nnef::Tensor& tensor = graph[variable];
+    auto value = nnef::to_value(states[i++].value, tensor.dtype, tensor.item);
+    if (!value) return false;
+    reference.set_state(variable, std::move(*value));
+  }
+  return true;
+}
+
 std::optional<Results> run_reference(const RunOptions& options, nnef::Diagnostics& diagnostics) {
   const Progress progress("evaluating " + options.model);
   ModelOptions as_evaluated = options.options;
@@ -146,7 +193,9 @@ std::optional<Results> run_reference(const RunOptions& options, nnef::Diagnostic
   if (!graph) return std::nullopt;
   const auto reference = nnef::Reference::create(*graph, diagnostics);
   const auto inputs = reference ? input_values(*graph, options.inputs, diagnostics) : std::nullopt;
-  const auto values = inputs ? reference->run(*inputs, diagnostics) : std::nullopt;
+  const bool loaded = inputs && (options.load_state.empty() ||
+                                 load_into(*graph, *reference, options.load_state, diagnostics));
+  const auto values = loaded ? reference->run(*inputs, diagnostics) : std::nullopt;
   if (!values) return std::nullopt;
   Results results;
   const auto named = [&](size_t index) {
@@ -157,13 +206,14 @@ std::optional<Results> run_reference(const RunOptions& options, nnef::Diagnostic
   for (size_t i = 0; i < values->size() && !options.dump_all.empty(); ++i) {
     results.all.push_back(named(i));
   }
+  results.states = states_of(*graph, *reference);
   return results;
 }
 
 bool expected(const std::vector<NamedTensor>& outputs, const RunOptions& options,
               nnef::Diagnostics& diagnostics) {
-  std::vector<std::string> names;
-  for (const NamedTensor& output : outputs) names.push_back(output.name);
+  std::vector<std::string> names(outputs.size());
+  std::ranges::transform(outputs, names.begin(), &NamedTensor::name);
   bool good = true;
   for (const std::string& text : options.expects) {
     const auto expect = split_assignment(text, "--expect", diagnostics);
@@ -190,7 +240,9 @@ bool run_once(const RunOptions& options, nnef::Diagnostics& diagnostics) {
       fmt::print("{}: {}\n", output.name, summary(output.data));
     }
   }
-  return good;
+  // Last, so that a run that is not as expected can be tried again from the same state.
+  return good && (options.save_state.empty() ||
+                  save_states(results->states, options.save_state, diagnostics));
 }
 
 }  // namespace

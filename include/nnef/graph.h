@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -116,6 +117,17 @@ struct Graph {
   const Tensor& operator[](TensorRef ref) const { return tensors[ref.index]; }
   Tensor& operator[](TensorRef ref) { return tensors[ref.index]; }
 };
+
+/// What labels are compared by: those that differ only in case are equal.
+std::string label_key(std::string_view label);
+/// The keys of the labels whose variables an operation 'update' of the graph replaces.
+std::set<std::string> updated_labels(const Graph& graph);
+/// A variable that is replaced so; the first of its label.
+struct StateVariable {
+  TensorRef variable;
+  std::string label;
+};
+std::vector<StateVariable> state_variables(const Graph& graph);
 
 /// Read access to an operation by the names of its declaration; shared by shape rules, lowerings
 /// and the evaluator. Asking for a name that the declaration lacks is a programming error (assert).

@@ -47,6 +47,10 @@ std::string write_quantization(const Graph& graph);
 /// when it fails.
 bool save_model(const Graph& graph, const std::string& path, Diagnostics& diagnostics);
 
+/// The file of a variable's label, relative to the model; nothing for a label that leads out of the
+/// model.
+std::optional<std::string> label_file(std::string_view label);
+
 /// What is at a path, by content: used to tell models from compiled artefacts.
 enum class ContainerKind : uint8_t { missing, folder, text, tar, gzip, elf, unknown };
 ContainerKind container_kind(const std::string& path);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nnef/diagnostic.h"
@@ -34,6 +35,8 @@ struct ItemType {
 
 /// "float32", "int8", "uint4", "bool1", "quint8", "qint8"
 std::string to_string(const ItemType& type);
+/// The type of a name as to_string gives it, of 8, 16, 32 or 64 bits; "bool" is "bool8".
+std::optional<ItemType> parse_item_type(std::string_view name);
 
 /// A tensor's items in row-major order; bytes are owned, or a view of a memory-mapped file kept
 /// alive by `owner`.

@@ -21,6 +21,13 @@ struct TensorSpec {
   std::vector<int64_t> shape;
 };
 
+/// A variable that the model updates: runs read its value, and replace it when they are done.
+struct StateSpec {
+  TensorSpec tensor;
+  std::string label;            ///< of its data in the model's files
+  ::tvm::ffi::Tensor initial;  ///< before the first run; never written to
+};
+
 struct SessionOptions {
   int threads = 0;  ///< 0: one for each physical core
 };
@@ -33,28 +40,40 @@ class Session {
   /// them named).
   static std::unique_ptr<Session> open(const std::string& path, const SessionOptions& options,
                                        nnef::Diagnostics& diagnostics);
-  /// A session over a module compiled in this process: `executable` is a relax.VMExecutable,
-  /// `parameters` follow the inputs of its function "main".
+  /// A session over a module compiled in this process: `executable` is a relax.VMExecutable; its
+  /// function "main" takes the inputs, the states and the parameters, and returns the outputs and
+  /// the new states.
   static std::unique_ptr<Session> create(::tvm::ffi::Module executable,
                                          std::vector<::tvm::ffi::Tensor> parameters,
                                          std::vector<TensorSpec> inputs,
                                          std::vector<TensorSpec> outputs,
                                          const SessionOptions& options,
-                                         nnef::Diagnostics& diagnostics);
+                                         nnef::Diagnostics& diagnostics,
+                                         std::vector<StateSpec> states = {});
   ~Session();
 
   const std::vector<TensorSpec>& inputs() const;
   const std::vector<TensorSpec>& outputs() const;
+  const std::vector<StateSpec>& states() const;
 
   /// Runs once. `inputs` in the order of inputs(), on the CPU, contiguous, of the right shape and
-  /// dtype ("run/..." diagnostics otherwise). Empty when that failed.
+  /// dtype ("run/..." diagnostics otherwise). Empty when that failed; the states are then what they
+  /// were.
   std::vector<::tvm::ffi::Tensor> run(const std::vector<::tvm::ffi::Tensor>& inputs,
                                       nnef::Diagnostics& diagnostics);
 
+  /// What the next run reads from a state, by its place in states(). The tensor stays as it is when
+  /// later runs replace the state, and is not to be written to.
+  const ::tvm::ffi::Tensor& state(size_t index) const;
+  /// Replaces it by a copy of `value`, which must be like an input ("run/state-..." diagnostics).
+  bool set_state(size_t index, const ::tvm::ffi::Tensor& value, nnef::Diagnostics& diagnostics);
+  /// All states have their initial values again.
+  void reset_states();
+
  private:
-  struct State;
-  explicit Session(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  struct Model;
+  explicit Session(std::unique_ptr<Model> model);
+  std::unique_ptr<Model> model_;
 };
 
 /// A new CPU tensor, 64-byte aligned, not initialised.

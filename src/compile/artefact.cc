@@ -80,19 +80,29 @@ void append_file(OutputFile& out, const std::string& path) {
   }
 }
 
+/// Where a tensor's items are put.
+nnef_runtime::ParameterSpec append_tensor(OutputFile& out, nnef_runtime::TensorSpec spec,
+                                          const ffi::Tensor& tensor) {
+  out.pad_to(nnef_runtime::kWeightAlignment);
+  nnef_runtime::ParameterSpec stored;
+  stored.tensor = std::move(spec);
+  stored.offset = out.size();
+  stored.bytes = ffi::GetDataSize(*tensor.GetDLTensorPtr());
+  out.write(tensor.data_ptr(), stored.bytes);
+  return stored;
+}
+
 void append_weights(OutputFile& out, const Compiled& compiled,
                     nnef_runtime::ArtefactMetadata& metadata) {
   out.pad_to(nnef_runtime::kWeightsPageAlignment);
+  for (const nnef_runtime::StateSpec& state : compiled.states) {
+    metadata.states.push_back({append_tensor(out, state.tensor, state.initial), state.label});
+  }
   for (size_t i = 0; i < compiled.parameters.size(); ++i) {
     const ffi::Tensor& tensor = compiled.parameters[i];
-    out.pad_to(nnef_runtime::kWeightAlignment);
-    nnef_runtime::ParameterSpec spec;
     ffi::ShapeView shape = tensor.shape();
-    spec.tensor = {compiled.parameter_names[i], tensor.dtype(), {shape.begin(), shape.end()}};
-    spec.offset = out.size();
-    spec.bytes = ffi::GetDataSize(*tensor.GetDLTensorPtr());
-    out.write(tensor.data_ptr(), spec.bytes);
-    metadata.parameters.push_back(std::move(spec));
+    metadata.parameters.push_back(append_tensor(
+        out, {compiled.parameter_names[i], tensor.dtype(), {shape.begin(), shape.end()}}, tensor));
   }
 }
 

@@ -35,7 +35,7 @@ std::vector<ffi::Tensor> run_transform(const IRModule& scheduled,
   return {made.begin(), made.end()};
 }
 
-/// The names of main's parameters after its inputs.
+/// The names of main's parameters after its inputs and states.
 std::vector<std::string> parameter_names(const IRModule& module, size_t inputs) {
   std::vector<std::string> names;
   for (const Var& param : field<Array<Var>>(find_function(module, "main"), "params")) {
@@ -43,7 +43,7 @@ std::vector<std::string> parameter_names(const IRModule& module, size_t inputs) 
   }
   if (names.size() < inputs) {
     TVM_FFI_THROW(ValueError) << "function 'main' has " << names.size() << " parameters, but "
-                              << inputs << " inputs were named";
+                              << inputs << " inputs and states were named";
   }
   names.erase(names.begin(), names.begin() + static_cast<ptrdiff_t>(inputs));
   return names;
@@ -81,17 +81,21 @@ Model schedule(const Model& model, const Target& target) {
   return {split.main, run_transform(split.transform, model.params)};
 }
 
-/// `inputs` and `outputs` are passed on to the result.
+/// What the result says of main's arguments and results.
+struct Interface {
+  std::vector<nnef_runtime::TensorSpec> inputs;
+  std::vector<nnef_runtime::TensorSpec> outputs;
+  std::vector<nnef_runtime::StateSpec> states;
+};
+
 std::optional<Compiled> compile_for(const Target& target, const IRModule& module,
-                                    const std::vector<ffi::Tensor>& params,
-                                    std::vector<nnef_runtime::TensorSpec> inputs,
-                                    std::vector<nnef_runtime::TensorSpec> outputs,
+                                    const std::vector<ffi::Tensor>& params, Interface interface,
                                     nnef::Diagnostics& diagnostics) {
   TargetScope scope(target);
   Model lowered = lower(module, params, target, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   Model ready = schedule(lowered, target);
-  auto names = parameter_names(ready.module, inputs.size());
+  auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
   if (ready.params.size() != names.size()) {
     TVM_FFI_THROW(ValueError) << "function 'main' needs " << names.size() << " weights, "
                               << ready.params.size() << " are there";
@@ -99,8 +103,9 @@ std::optional<Compiled> compile_for(const Target& target, const IRModule& module
   return Compiled{.executable = build_executable(ready.module, target),
                   .parameters = std::move(ready.params),
                   .parameter_names = std::move(names),
-                  .inputs = std::move(inputs),
-                  .outputs = std::move(outputs),
+                  .inputs = std::move(interface.inputs),
+                  .outputs = std::move(interface.outputs),
+                  .states = std::move(interface.states),
                   .target_json = target_json(target),
                   .cpu_features = required_features(target)};
 }
@@ -110,12 +115,14 @@ std::optional<Compiled> compile_for(const Target& target, const IRModule& module
 std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params,
                                 std::vector<nnef_runtime::TensorSpec> inputs,
                                 std::vector<nnef_runtime::TensorSpec> outputs,
-                                const CompileOptions& options, nnef::Diagnostics& diagnostics) {
+                                const CompileOptions& options, nnef::Diagnostics& diagnostics,
+                                std::vector<nnef_runtime::StateSpec> states) {
   if (!load_compiler(diagnostics)) return std::nullopt;
   try {
     auto target = choose_target(options.target, diagnostics);
     if (!target) return std::nullopt;
-    return compile_for(*target, module, params, std::move(inputs), std::move(outputs), diagnostics);
+    return compile_for(*target, module, params,
+                       {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
   } catch (const ffi::Error& error) {
     report_internal(nnef_runtime::first_line(error), diagnostics);
   } catch (const std::exception& error) {

@@ -35,9 +35,12 @@ class FakeQuantizer {
     for (const Tensor& tensor : graph.tensors) names_.reserve(tensor.name);
     for (const TensorRef input : graph.inputs) inputs_.insert(input.index);
     for (const TensorRef output : graph.outputs) outputs_.insert(output.index);
+    const auto labels = updated_labels(graph);
     for (const Operation& operation : graph.operations) {
-      if (operation.name == "update")
-        updated_.insert(OpView(graph, operation).tensor("variable").index);
+      if (operation.name != "variable") continue;
+      const OpView variable(graph, operation);
+      if (labels.contains(label_key(variable.string("label"))))
+        states_.insert(variable.result("output").index);
     }
   }
 
@@ -75,7 +78,7 @@ class FakeQuantizer {
     const Tensor& tensor = graph_[ref];
     if (!tensor.quantization) return false;
     const bool stored_quantised = tensor.data != nullptr && is_quantized(tensor.data->type);
-    return !stored_quantised || updated_.contains(ref.index);
+    return !stored_quantised || states_.contains(ref.index);
   }
 
   void quantise(TensorRef ref) {
@@ -88,11 +91,11 @@ class FakeQuantizer {
     if (operations) splice(std::move(*operations), ref, names.output);
   }
 
-  /// What the outside knows by its name keeps it: inputs as they are, all others quantised.
+  /// What the outside knows by its name keeps it: inputs and states as they are, others quantised.
   QuantNames choose_names(TensorRef ref) {
     Tensor& tensor = graph_[ref];
     const std::string name = tensor.name;
-    if (!inputs_.contains(ref.index)) {
+    if (!inputs_.contains(ref.index) && !states_.contains(ref.index)) {
       tensor.name = names_.unique(name + "_unquantized");
       return {tensor.name, name, name + "_"};
     }
@@ -140,7 +143,7 @@ class FakeQuantizer {
   TensorNames names_;
   std::set<uint32_t> inputs_;
   std::set<uint32_t> outputs_;
-  std::set<uint32_t> updated_;
+  std::set<uint32_t> states_;  ///< variables that are updated
   std::map<uint32_t, TensorRef> quantised_;  ///< by the tensor that is not
 };
 

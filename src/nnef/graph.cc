@@ -76,6 +76,42 @@ bool operator==(const Value& a, const Value& b) {
       static_cast<const Value::variant&>(a));
 }
 
+std::string label_key(std::string_view label) {
+  std::string key(label);
+  for (char& c : key) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return key;
+}
+
+std::set<std::string> updated_labels(const Graph& graph) {
+  std::set<uint32_t> targets;
+  for (const Operation& operation : graph.operations) {
+    if (operation.name == "update")
+      targets.insert(OpView(graph, operation).tensor("variable").index);
+  }
+  std::set<std::string> labels;
+  for (const Operation& operation : graph.operations) {
+    if (operation.name != "variable") continue;
+    const OpView variable(graph, operation);
+    if (targets.contains(variable.result("output").index))
+      labels.insert(label_key(variable.string("label")));
+  }
+  return labels;
+}
+
+std::vector<StateVariable> state_variables(const Graph& graph) {
+  std::vector<StateVariable> states;
+  auto open = updated_labels(graph);
+  for (const Operation& operation : graph.operations) {
+    if (operation.name != "variable") continue;
+    const OpView variable(graph, operation);
+    const std::string& label = variable.string("label");
+    if (open.erase(label_key(label)) != 0) states.push_back({variable.result("output"), label});
+  }
+  return states;
+}
+
 const Argument& OpView::argument(std::string_view name) const {
   static const Argument undeclared;
   const Argument* found = find(operation_->inputs, name);

@@ -24,12 +24,6 @@ bool leaves_model(std::string_view label) {
   return false;
 }
 
-std::string folded(std::string_view label) {
-  std::string result(label);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 std::string shape_text(const Value& shape) {
   std::string text = "[";
   for (const Value& item : *items_of(shape)) {
@@ -55,10 +49,10 @@ class VariableRules {
   void check_variable(const Operation& operation) {
     const OpView view(graph_, operation);
     const std::string& label = view.string("label");
-    variables_.emplace(view.result("output").index, folded(label));
+    variables_.emplace(view.result("output").index, label_key(label));
     check_label(label, view.argument("label").where);
 
-    const auto [place, fresh] = by_label_.emplace(folded(label), &operation);
+    const auto [place, fresh] = by_label_.emplace(label_key(label), &operation);
     if (fresh) return;
     const OpView first(graph_, *place->second);
     if (first.value("shape") == view.value("shape")) return;

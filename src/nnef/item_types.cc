@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stages.h"
@@ -120,10 +121,12 @@ class ItemInference {
 
   void set(const Operation& operation, Tensor& tensor) {
     const ItemType usual = default_item(tensor.dtype);
-    tensor.item = usual;
+    const ItemType before = std::exchange(tensor.item, usual);
     if (operation.name == "external") {
       const auto given = inputs_.find(tensor.name);
-      if (given != inputs_.end()) tensor.item = given->second;
+      tensor.item = given != inputs_.end()          ? given->second
+                    : is_kind(tensor.dtype, before) ? before
+                                                    : usual;
     } else if (operation.name == "variable") {
       if (tensor.data != nullptr) tensor.item = computed_type(tensor.dtype, tensor.data->type);
     } else if (std::ranges::find(kPositions, operation.name) == kPositions.end() ||

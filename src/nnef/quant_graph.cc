@@ -49,6 +49,7 @@ class QuantGraph {
 
     const size_t errors = diagnostics_.error_count();
     infer(graph_, {}, diagnostics_);
+    infer_items(graph_, {}, diagnostics_);
     if (diagnostics_.error_count() != errors) return std::nullopt;
     return std::move(graph_);
   }

@@ -66,7 +66,8 @@ void infer(Graph& graph, const std::map<std::string, Shape, std::less<>>& input_
 using InputTypes = std::map<std::string, ItemType, std::less<>>;
 
 /// Item types of all tensors, after types are known and the headers of variables were read: what
-/// the operands have, promoted.
+/// the operands have, promoted. Inputs that are not named keep the type that an earlier call gave
+/// them.
 void infer_items(Graph& graph, const InputTypes& input_types, Diagnostics& diagnostics);
 
 }  // namespace nnef

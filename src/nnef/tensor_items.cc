@@ -148,6 +148,17 @@ std::string to_string(const ItemType& type) {
   return fmt::format("{}{}", info->name, type.bits);
 }
 
+std::optional<ItemType> parse_item_type(std::string_view name) {
+  if (name == "bool") return ItemType{ItemCode::bool_, 0, 8};
+  for (const CodeInfo& info : kCodes) {
+    for (const uint32_t bits : {8u, 16u, 32u, 64u}) {
+      const ItemType type{info.code, 0, bits};
+      if (valid_width(type) && to_string(type) == name) return type;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<uint64_t> byte_size(const ItemType& type, uint64_t items) {
   uint64_t bits = 0;
   if (__builtin_mul_overflow(items, uint64_t{type.bits}, &bits)) return std::nullopt;

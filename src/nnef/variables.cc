@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "nnef/model.h"
+
 namespace nnef {
 namespace {
 
@@ -40,13 +42,6 @@ TensorDataPtr as_stored(DType dtype, const TensorDataPtr& data) {
   const bool is_signed = data->type.code == ItemCode::quantized_int;
   plain->type.code = is_signed ? ItemCode::int_ : ItemCode::uint_;
   return plain;
-}
-
-std::string lowered(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return text;
 }
 
 struct Variable {
@@ -85,7 +80,7 @@ class VariableReader {
       }
     }
     for (const Variable& variable : variables_) {
-      by_label_[lowered(variable.file)].push_back(&variable);
+      by_label_[label_key(variable.file)].push_back(&variable);
     }
   }
 
@@ -123,7 +118,7 @@ class VariableReader {
   /// The file as the label spells it, else as an equal label does.
   const std::string* existing_file(const Variable& variable) const {
     if (files_.contains(variable.file)) return &variable.file;
-    for (const Variable* other : by_label_.at(lowered(variable.file))) {
+    for (const Variable* other : by_label_.at(label_key(variable.file))) {
       if (files_.contains(other->file)) return &other->file;
     }
     return nullptr;

@@ -11,10 +11,6 @@
 
 namespace nnef {
 
-/// The file of a variable's label, relative to the model; nothing for a label that leads out of the
-/// model.
-std::optional<std::string> label_file(std::string_view label);
-
 /// Sets Tensor::data of every variable, and checks it against what the graph declares
 /// ("variable/...", "dat/...").
 void read_variables(Graph& graph, const ModelFiles& files, Diagnostics& diagnostics);

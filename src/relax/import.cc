@@ -16,6 +16,12 @@ using nnef::TensorRef;
 
 constexpr std::string_view external = "external";
 constexpr std::string_view variable = "variable";
+constexpr std::string_view update = "update";
+
+/// What the importer does itself, without a lowering of the tables.
+bool is_own(std::string_view operation) {
+  return operation == external || operation == variable || operation == update;
+}
 
 /// The tensors of a result list, in order; arrays flattened.
 std::vector<TensorRef> result_tensors(const nnef::Operation& operation) {
@@ -34,6 +40,10 @@ class Importer {
   Importer(const nnef::Graph& graph, const ImportOptions& options, nnef::Diagnostics& diagnostics)
       : graph_(graph), options_(options), diagnostics_(diagnostics), values_(graph.tensors.size()) {
     for (TensorRef output : graph.outputs) outputs_.insert(output.index);
+    for (const nnef::Operation& operation : graph.operations) {
+      if (operation.name == update)
+        outputs_.insert(nnef::OpView(graph, operation).result("result").index);
+    }
   }
 
   std::optional<Imported> run();
@@ -41,12 +51,14 @@ class Importer {
  private:
   bool check_supported();
   bool declare_variables();
+  void declare_state(TensorRef ref, const std::string& label, const ffi::Tensor& value);
+  Expr updated(const LoweringContext& operation);
   bool lower_operations(BlockBuilder& builder);
   void bind(BlockBuilder& builder, TensorRef ref, const Expr& expr);
   bool check_type(const nnef::Operation& operation, TensorRef ref);
   Expr function_result(BlockBuilder& builder);
   ImportedTensor describe(TensorRef ref, std::string relax_name) const;
-  void parameter(TensorRef ref, std::vector<ImportedTensor>& specs);
+  ImportedTensor parameter(TensorRef ref);
 
   const nnef::Graph& graph_;
   const ImportOptions& options_;
@@ -55,6 +67,9 @@ class Importer {
   std::vector<Expr> values_;    ///< of each tensor of the graph
   std::set<uint32_t> outputs_;  ///< tensors that the function returns
   std::set<uint32_t> bound_;    ///< results of operations so far
+  std::map<std::string, size_t> states_;  ///< places in imported_.states, by label_key
+  std::vector<Expr> old_states_;          ///< the parameters, in the order of imported_.states
+  std::vector<TensorRef> new_states_;     ///< the results of the updates, in that order
   Array<Var> params_;
   Imported imported_;
 };
@@ -63,9 +78,7 @@ bool Importer::check_supported() {
   std::map<std::string_view, std::vector<const nnef::Operation*>> missing;
   std::vector<std::string_view> order;
   for (const nnef::Operation& operation : graph_.operations) {
-    if (operation.name == external || operation.name == variable || has_lowering(operation.name)) {
-      continue;
-    }
+    if (is_own(operation.name) || has_lowering(operation.name)) continue;
     auto& uses = missing[operation.name];
     if (uses.empty()) order.push_back(operation.name);
     uses.push_back(&operation);
@@ -89,29 +102,58 @@ ImportedTensor Importer::describe(TensorRef ref, std::string relax_name) const {
   return {tensor.name, std::move(relax_name), relax_dtype(tensor), to_extents(*tensor.shape)};
 }
 
-void Importer::parameter(TensorRef ref, std::vector<ImportedTensor>& specs) {
-  specs.push_back(describe(ref, names_.unique(graph_[ref].name)));
-  const ImportedTensor& spec = specs.back();
+ImportedTensor Importer::parameter(TensorRef ref) {
+  ImportedTensor spec = describe(ref, names_.unique(graph_[ref].name));
   const Var param = var(spec.relax_name, tensor_type(spec.shape, spec.dtype));
   params_.push_back(param);
   values_[ref.index] = param;
+  return spec;
+}
+
+/// Variables with one label are one state.
+void Importer::declare_state(TensorRef ref, const std::string& label, const ffi::Tensor& value) {
+  const auto [place, fresh] = states_.emplace(nnef::label_key(label), imported_.states.size());
+  if (fresh) {
+    imported_.states.push_back({parameter(ref), label, value});
+    old_states_.push_back(values_[ref.index]);
+  }
+  values_[ref.index] = old_states_[place->second];
 }
 
 bool Importer::declare_variables() {
   const size_t errors = diagnostics_.error_count();
+  const auto updated = nnef::updated_labels(graph_);
+  std::vector<TensorRef> kept;
   for (const nnef::Operation& operation : graph_.operations) {
     if (operation.name != variable) continue;
-    const TensorRef ref = result_tensors(operation).front();
+    const nnef::OpView view(graph_, operation);
+    const TensorRef ref = view.result("output");
+    const std::string& label = view.string("label");
     const auto value = weight_tensor(graph_[ref], diagnostics_);
     if (!value) continue;
-    if (options_.keep_params) {
-      parameter(ref, imported_.param_specs);
+    if (updated.contains(nnef::label_key(label))) {
+      declare_state(ref, label, *value);
+    } else if (options_.keep_params) {
+      kept.push_back(ref);
       imported_.params.push_back(*value);
     } else {
       values_[ref.index] = constant(*value);
     }
   }
+  new_states_.resize(old_states_.size());
+  for (TensorRef ref : kept) imported_.param_specs.push_back(parameter(ref));
   return diagnostics_.error_count() == errors;
+}
+
+/// The new value, as the variable stores it; readers of the variable go on with the old one.
+Expr Importer::updated(const LoweringContext& operation) {
+  const TensorRef target = operation.tensor("variable");
+  for (size_t i = 0; i < old_states_.size(); ++i) {
+    if (old_states_[i].same_as(values_[target.index])) new_states_[i] = operation.result("result");
+  }
+  const Expr value = operation.input("value");
+  const DLDataType dtype = relax_dtype(graph_[target]);
+  return dtype_of(value) == dtype ? value : relax::astype(value, dtype);
 }
 
 /// The expression that TVM inferred must be the tensor that the shape rule promised.
@@ -147,7 +189,8 @@ bool Importer::lower_operations(BlockBuilder& builder) {
     const auto refs = result_tensors(operation);
     std::vector<Expr> results;
     try {
-      results = lower(*find_lowering(operation.name), context);
+      results = operation.name == update ? std::vector{updated(context)}
+                                         : lower(*find_lowering(operation.name), context);
       for (size_t i = 0; i < results.size(); ++i) bind(builder, refs.at(i), results[i]);
     } catch (const ffi::Error& error) {
       diagnostics_.error(
@@ -174,17 +217,20 @@ Expr Importer::function_result(BlockBuilder& builder) {
     imported_.outputs.push_back(describe(output, field<String>(value, "name")));
     results.push_back(value);
   }
+  for (TensorRef state : new_states_) results.push_back(values_[state.index]);
   return results.size() == 1 ? results[0] : tuple(results);
 }
 
 std::optional<Imported> Importer::run() {
   if (!check_supported()) return std::nullopt;
-  for (TensorRef input : graph_.inputs) parameter(input, imported_.inputs);
+  for (TensorRef input : graph_.inputs) imported_.inputs.push_back(parameter(input));
   if (!declare_variables()) return std::nullopt;
   BlockBuilder builder(params_);
   if (!lower_operations(builder)) return std::nullopt;
   Map<String, Any> attributes;
-  attributes.Set("num_input", static_cast<int64_t>(graph_.inputs.size()));
+  const size_t states = imported_.states.size();
+  attributes.Set("num_input", static_cast<int64_t>(graph_.inputs.size() + states));
+  if (states != 0) attributes.Set("num_state", static_cast<int64_t>(states));
   if (options_.keep_params) {
     attributes.Set("params", Array<ffi::Tensor>(imported_.params.begin(), imported_.params.end()));
   }

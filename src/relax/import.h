@@ -12,7 +12,7 @@
 namespace nnef_tvm {
 
 struct ImportOptions {
-  /// Weights become parameters of "main" after the inputs; else constants.
+  /// Weights become parameters of "main" after the inputs and states; else constants.
   bool keep_params = false;
 };
 
@@ -23,12 +23,23 @@ struct ImportedTensor {
   std::vector<int64_t> shape;
 };
 
+/// A variable that the graph updates.
+struct ImportedState {
+  ImportedTensor tensor;
+  std::string label;
+  ffi::Tensor initial;  ///< a view of the .dat file where that is possible
+};
+
 struct Imported {
-  IRModule module;  ///< one function "main", attribute num_input
+  /// One function "main" of the inputs, the states and, with keep_params, the other variables; it
+  /// returns the outputs and the new states. Attributes: num_input counts inputs and states, which
+  /// all differ from run to run; num_state the states, when there are any.
+  IRModule module;
   std::vector<ffi::Tensor>
       params;  ///< with keep_params: the values, in parameter order; views of the .dat files
   std::vector<ImportedTensor> inputs;
   std::vector<ImportedTensor> outputs;
+  std::vector<ImportedState> states;
   std::vector<ImportedTensor> param_specs;
 };
 

@@ -183,9 +183,17 @@ bool ArtefactFile::read(nnef::Diagnostics& diagnostics) {
   return check_parameters(footer.library_bytes, footer.metadata_offset, diagnostics);
 }
 
+std::vector<const ParameterSpec*> ArtefactFile::stored() const {
+  std::vector<const ParameterSpec*> all;
+  for (const StoredState& state : metadata_.states) all.push_back(&state.initial);
+  for (const ParameterSpec& parameter : metadata_.parameters) all.push_back(&parameter);
+  return all;
+}
+
 bool ArtefactFile::check_parameters(uint64_t begin, uint64_t end,
                                     nnef::Diagnostics& diagnostics) const {
-  for (const ParameterSpec& parameter : metadata_.parameters) {
+  for (const ParameterSpec* item : stored()) {
+    const ParameterSpec& parameter = *item;
     auto bytes = tensor_bytes(parameter.tensor);
     if (!bytes || *bytes != parameter.bytes) {
       diagnostics.file_error(
@@ -227,12 +235,13 @@ bool ArtefactFile::check_cpu(nnef::Diagnostics& diagnostics) const {
 std::optional<std::vector<ffi::Tensor>> ArtefactFile::map_parameters(
     nnef::Diagnostics& diagnostics) const {
   uint64_t begin = file_bytes_, end = 0;
-  for (const ParameterSpec& parameter : metadata_.parameters) {
-    begin = std::min(begin, parameter.offset);
-    end = std::max(end, parameter.offset + parameter.bytes);
+  const auto parameters = stored();
+  for (const ParameterSpec* parameter : parameters) {
+    begin = std::min(begin, parameter->offset);
+    end = std::max(end, parameter->offset + parameter->bytes);
   }
   std::vector<ffi::Tensor> tensors;
-  if (metadata_.parameters.empty()) return tensors;
+  if (parameters.empty()) return tensors;
   begin -= begin % static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   auto mapping = Mapping::map(file_->number, begin, std::max<uint64_t>(end - begin, 1));
   if (mapping == nullptr) {
@@ -241,11 +250,20 @@ std::optional<std::vector<ffi::Tensor>> ArtefactFile::map_parameters(
         fmt::format("cannot map {} bytes of weights: {}", end - begin, std::strerror(errno)));
     return std::nullopt;
   }
-  for (const ParameterSpec& parameter : metadata_.parameters) {
-    tensors.push_back(view(mapping->data() + (parameter.offset - begin), parameter.tensor.dtype,
-                           parameter.tensor.shape, mapping));
+  for (const ParameterSpec* parameter : parameters) {
+    tensors.push_back(view(mapping->data() + (parameter->offset - begin), parameter->tensor.dtype,
+                           parameter->tensor.shape, mapping));
   }
   return tensors;
+}
+
+std::vector<StateSpec> ArtefactFile::split_states(std::vector<ffi::Tensor>& mapped) const {
+  std::vector<StateSpec> states;
+  for (const StoredState& state : metadata_.states) {
+    states.push_back({state.initial.tensor, state.label, mapped.at(states.size())});
+  }
+  mapped.erase(mapped.begin(), mapped.begin() + static_cast<ptrdiff_t>(states.size()));
+  return states;
 }
 
 std::optional<ffi::Module> ArtefactFile::load_executable(nnef::Diagnostics& diagnostics) const {

@@ -24,9 +24,12 @@ class ArtefactFile {
 
   /// Reports "artefact/cpu" when this processor lacks features that the code uses.
   bool check_cpu(nnef::Diagnostics& diagnostics) const;
-  /// The weights, mapped from the file, which stay mapped while any of them is in use.
+  /// The initial states and then the weights, mapped from the file, which stays mapped while any of
+  /// them is in use.
   std::optional<std::vector<::tvm::ffi::Tensor>> map_parameters(
       nnef::Diagnostics& diagnostics) const;
+  /// Takes the initial states off the front of map_parameters()' result.
+  std::vector<StateSpec> split_states(std::vector<::tvm::ffi::Tensor>& mapped) const;
   /// The executable. Needs libtvm_runtime; this object must outlive the module.
   std::optional<::tvm::ffi::Module> load_executable(nnef::Diagnostics& diagnostics) const;
 
@@ -36,6 +39,7 @@ class ArtefactFile {
   ArtefactFile(std::string path, std::shared_ptr<Descriptor> file, uint64_t file_bytes)
       : path_(std::move(path)), file_(std::move(file)), file_bytes_(file_bytes) {}
   bool read(nnef::Diagnostics& diagnostics);
+  std::vector<const ParameterSpec*> stored() const;
   bool check_parameters(uint64_t begin, uint64_t end, nnef::Diagnostics& diagnostics) const;
   bool read_at(uint64_t offset, void* data, size_t bytes, nnef::Diagnostics& diagnostics) const;
 

@@ -4,12 +4,14 @@
 //   [ELF shared library][padding to 4096][weights, each 64-byte aligned][metadata: JSON][Footer]
 //
 // The metadata is an object:
-//   {"format": 1, "producer": "tvm-nnef 0.1.0", "tvm": "0.27.0.post1", "target": {...TVM's JSON
+//   {"format": 2, "producer": "tvm-nnef 0.1.0", "tvm": "0.27.0.post1", "target": {...TVM's JSON
 //   target...},
 //    "cpu_features": ["avx2", ...], "functions": ["main"],
 //    "inputs":  [{"name", "dtype", "shape"}...], "outputs": [...],
-//    "parameters": [{"name", "dtype", "shape", "offset", "bytes"}...]}     offsets from the
+//    "states": [{"name", "dtype", "shape", "offset", "bytes", "label"}...],   initial values
+//    "parameters": [{"name", "dtype", "shape", "offset", "bytes"}...]}        offsets from the
 //    beginning of the file
+// "main" takes the inputs, the states and the parameters; it returns the outputs and the new states.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,7 @@
 namespace nnef_runtime {
 
 inline constexpr char kArtefactMagic[8] = {'N', 'N', 'E', 'F', 'T', 'V', 'M', '\n'};
-inline constexpr uint32_t kArtefactFormat = 1;
+inline constexpr uint32_t kArtefactFormat = 2;
 inline constexpr const char* kProducer = "tvm-nnef 0.1.0";
 inline constexpr const char* kTvmVersion = "0.27.0.post1";
 inline constexpr uint64_t kWeightAlignment = 64;

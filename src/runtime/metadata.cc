@@ -29,6 +29,12 @@ json to_json(const ParameterSpec& parameter) {
   return object;
 }
 
+json to_json(const StoredState& state) {
+  json object = to_json(state.initial);
+  object["label"] = state.label;
+  return object;
+}
+
 template <typename Item>
 json to_json(const std::vector<Item>& items) {
   json list = json::array();
@@ -116,6 +122,13 @@ ParameterSpec read_parameter(const json& object, const std::string& where, std::
   return parameter;
 }
 
+StoredState read_state(const json& object, const std::string& where, std::string& problem) {
+  StoredState state;
+  state.initial = read_parameter(object, where, problem);
+  state.label = Reader(object, where, problem).text("label");
+  return state;
+}
+
 }  // namespace
 
 std::string metadata_to_json(const ArtefactMetadata& metadata) {
@@ -127,6 +140,7 @@ std::string metadata_to_json(const ArtefactMetadata& metadata) {
                  {"functions", {"main"}},
                  {"inputs", to_json(metadata.inputs)},
                  {"outputs", to_json(metadata.outputs)},
+                 {"states", to_json(metadata.states)},
                  {"parameters", to_json(metadata.parameters)}};
   // Names are bytes of the model's files, not necessarily UTF-8.
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -152,6 +166,10 @@ std::optional<ArtefactMetadata> metadata_from_json(const std::string& text, std:
   };
   tensors("inputs", metadata.inputs);
   tensors("outputs", metadata.outputs);
+  for (const json& item : reader.list("states")) {
+    metadata.states.push_back(
+        read_state(item, fmt::format("states[{}]", metadata.states.size()), problem));
+  }
   for (const json& item : reader.list("parameters")) {
     metadata.parameters.push_back(
         read_parameter(item, fmt::format("parameters[{}]", metadata.parameters.size()), problem));

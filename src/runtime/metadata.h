@@ -15,11 +15,18 @@ struct ParameterSpec {
   uint64_t bytes = 0;
 };
 
+/// A state and where its initial value is.
+struct StoredState {
+  ParameterSpec initial;
+  std::string label;
+};
+
 struct ArtefactMetadata {
   std::string target_json;
   std::vector<std::string> cpu_features;
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
+  std::vector<StoredState> states;
   std::vector<ParameterSpec> parameters;
 };
 

@@ -19,23 +19,35 @@ namespace nnef_runtime {
 
 namespace ffi = ::tvm::ffi;
 
-struct Session::State {
+struct Session::Model {
   std::optional<ArtefactFile> artefact;  // outlives the executable that was loaded from it
   std::vector<ffi::Tensor> parameters;
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
+  std::vector<StateSpec> states;
+  std::vector<ffi::Tensor> values;  // of the states, for the next run
   SessionOptions options;
   ffi::Optional<ffi::Module> machine;
   ffi::Function main;
-  std::vector<ffi::AnyView> arguments;  // the inputs of a run, then the parameters
+  std::vector<ffi::AnyView> arguments;  // the inputs of a run, the states, the parameters
 
   /// Throws tvm::ffi::Error.
   void start(const ffi::Module& executable) {
     machine = start_vm(executable, VmAllocator::pooled);
     main = module_function(*machine, "main");
-    arguments.resize(inputs.size() + parameters.size());
-    for (size_t i = 0; i < parameters.size(); ++i) arguments[inputs.size() + i] = parameters[i];
+    const size_t before = inputs.size() + states.size();
+    arguments.resize(before + parameters.size());
+    for (size_t i = 0; i < parameters.size(); ++i) arguments[before + i] = parameters[i];
+    reset();
   }
+
+  void reset() {
+    values.clear();
+    for (const StateSpec& state : states) values.push_back(state.initial);
+  }
+
+  /// The results of main. Throws tvm::ffi::Error.
+  std::vector<ffi::Tensor> call(const std::vector<ffi::Tensor>& ready);
 };
 
 namespace {
@@ -47,30 +59,27 @@ bool shape_matches(const ffi::Tensor& tensor, const std::vector<int64_t>& shape)
                     [](int64_t got, int64_t wanted) { return wanted < 0 || got == wanted; });
 }
 
-bool check_input(const ffi::Tensor& tensor, const TensorSpec& spec,
-                 nnef::Diagnostics& diagnostics) {
-  if (!tensor.defined()) {
-    diagnostics.error("run/input-missing", {}, fmt::format("no tensor for input '{}'", spec.name));
+/// Whether a tensor can be given to the model; reports "run/<what>-..." otherwise.
+bool check_tensor(const ffi::Tensor& tensor, const TensorSpec& spec, std::string_view what,
+                  nnef::Diagnostics& diagnostics) {
+  auto report = [&](const char* fault, std::string message) {
+    diagnostics.error(fmt::format("run/{}-{}", what, fault), {}, std::move(message));
     return false;
+  };
+  if (!tensor.defined()) {
+    return report("missing", fmt::format("no tensor for {} '{}'", what, spec.name));
   }
   std::string got = to_string(tensor.dtype(), tensor.shape().data(), tensor.shape().size());
   std::string wanted = to_string(spec.dtype, spec.shape.data(), spec.shape.size());
-  auto report = [&](const char* id, std::string message) {
-    diagnostics.error(id, {}, std::move(message));
-    return false;
-  };
   if (tensor.dtype() != spec.dtype) {
-    return report("run/input-dtype",
-                  fmt::format("input '{}' is {}, expected {}", spec.name, got, wanted));
+    return report("dtype", fmt::format("{} '{}' is {}, expected {}", what, spec.name, got, wanted));
   }
   if (!shape_matches(tensor, spec.shape)) {
-    return report("run/input-shape",
-                  fmt::format("input '{}' is {}, expected {}", spec.name, got, wanted));
+    return report("shape", fmt::format("{} '{}' is {}, expected {}", what, spec.name, got, wanted));
   }
   if (tensor.device().device_type != kDLCPU || !tensor.IsContiguous()) {
-    return report(
-        "run/input-layout",
-        fmt::format("input '{}' is not a contiguous tensor in the CPU's memory", spec.name));
+    return report("layout", fmt::format("{} '{}' is not a contiguous tensor in the CPU's memory",
+                                        what, spec.name));
   }
   return true;
 }
@@ -94,6 +103,18 @@ bool shares_memory(const ffi::Tensor& a, const ffi::Tensor& b) {
   auto begin = [](const ffi::Tensor& t) { return static_cast<const char*>(t.data_ptr()); };
   auto end = [&](const ffi::Tensor& t) { return begin(t) + ffi::GetDataSize(*t.GetDLTensorPtr()); };
   return begin(a) < end(b) && begin(b) < end(a);
+}
+
+/// Copies those tensors that share their memory with any of `others`.
+void own(std::vector<ffi::Tensor>& tensors,
+         std::initializer_list<const std::vector<ffi::Tensor>*> others) {
+  for (ffi::Tensor& tensor : tensors) {
+    auto shared = [&](const ffi::Tensor& other) { return shares_memory(tensor, other); };
+    auto any_shared = [&](const std::vector<ffi::Tensor>* list) {
+      return std::any_of(list->begin(), list->end(), shared);
+    };
+    if (std::any_of(others.begin(), others.end(), any_shared)) tensor = copy_of(tensor);
+  }
 }
 
 /// The tensors of what the virtual machine returned; empty when it is anything else.
@@ -126,10 +147,28 @@ void make_machine_code(const ffi::Module& executable) {
 
 }  // namespace
 
-Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+std::vector<ffi::Tensor> Session::Model::call(const std::vector<ffi::Tensor>& ready) {
+  std::copy(ready.begin(), ready.end(), arguments.begin());
+  std::copy(values.begin(), values.end(), arguments.begin() + static_cast<ptrdiff_t>(ready.size()));
+  configure_threads(options.threads);
+  ffi::Any result;
+  main.CallPacked(arguments.data(), static_cast<int32_t>(arguments.size()), &result);
+  return result_tensors(result);
+}
+
+Session::Session(std::unique_ptr<Model> model) : model_(std::move(model)) {}
 Session::~Session() = default;
-const std::vector<TensorSpec>& Session::inputs() const { return state_->inputs; }
-const std::vector<TensorSpec>& Session::outputs() const { return state_->outputs; }
+const std::vector<TensorSpec>& Session::inputs() const { return model_->inputs; }
+const std::vector<TensorSpec>& Session::outputs() const { return model_->outputs; }
+const std::vector<StateSpec>& Session::states() const { return model_->states; }
+const ffi::Tensor& Session::state(size_t index) const { return model_->values.at(index); }
+void Session::reset_states() { model_->reset(); }
+
+bool Session::set_state(size_t index, const ffi::Tensor& value, nnef::Diagnostics& diagnostics) {
+  if (!check_tensor(value, model_->states.at(index).tensor, "state", diagnostics)) return false;
+  model_->values[index] = copy_of(value);
+  return true;
+}
 
 std::unique_ptr<Session> Session::open(const std::string& path, const SessionOptions& options,
                                        nnef::Diagnostics& diagnostics) {
@@ -141,20 +180,21 @@ std::unique_ptr<Session> Session::open(const std::string& path, const SessionOpt
   if (!parameters) return nullptr;
   auto executable = artefact->load_executable(diagnostics);
   if (!executable) return nullptr;
-  auto state = std::make_unique<State>();
-  state->parameters = std::move(*parameters);
-  state->inputs = artefact->metadata().inputs;
-  state->outputs = artefact->metadata().outputs;
-  state->options = options;
-  state->artefact = std::move(artefact);
+  auto model = std::make_unique<Model>();
+  model->states = artefact->split_states(*parameters);
+  model->parameters = std::move(*parameters);
+  model->inputs = artefact->metadata().inputs;
+  model->outputs = artefact->metadata().outputs;
+  model->options = options;
+  model->artefact = std::move(artefact);
   try {
-    state->start(*executable);
+    model->start(*executable);
   } catch (const ffi::Error& error) {
     diagnostics.file_error("artefact/load", path, std::nullopt,
                            fmt::format("the model cannot be started: {}", first_line(error)));
     return nullptr;
   }
-  return std::unique_ptr<Session>(new Session(std::move(state)));
+  return std::unique_ptr<Session>(new Session(std::move(model)));
 }
 
 std::unique_ptr<Session> Session::create(ffi::Module executable,
@@ -162,65 +202,61 @@ std::unique_ptr<Session> Session::create(ffi::Module executable,
                                          std::vector<TensorSpec> inputs,
                                          std::vector<TensorSpec> outputs,
                                          const SessionOptions& options,
-                                         nnef::Diagnostics& diagnostics) {
+                                         nnef::Diagnostics& diagnostics,
+                                         std::vector<StateSpec> states) {
   if (!load_tvm_runtime(diagnostics)) return nullptr;
-  auto state = std::make_unique<State>();
-  state->parameters = std::move(parameters);
-  state->inputs = std::move(inputs);
-  state->outputs = std::move(outputs);
-  state->options = options;
+  auto model = std::make_unique<Model>();
+  model->parameters = std::move(parameters);
+  model->inputs = std::move(inputs);
+  model->outputs = std::move(outputs);
+  model->states = std::move(states);
+  model->options = options;
   try {
     make_machine_code(executable);
-    state->start(executable);
+    model->start(executable);
   } catch (const ffi::Error& error) {
     diagnostics.error("run/start", {},
                       fmt::format("the model cannot be started: {}", first_line(error)));
     return nullptr;
   }
-  return std::unique_ptr<Session>(new Session(std::move(state)));
+  return std::unique_ptr<Session>(new Session(std::move(model)));
 }
 
 std::vector<ffi::Tensor> Session::run(const std::vector<ffi::Tensor>& inputs,
                                       nnef::Diagnostics& diagnostics) {
-  State& state = *state_;
-  if (inputs.size() != state.inputs.size()) {
+  Model& model = *model_;
+  if (inputs.size() != model.inputs.size()) {
     diagnostics.error(
         "run/input-count", {},
-        fmt::format("{} inputs given, the model has {}", inputs.size(), state.inputs.size()));
+        fmt::format("{} inputs given, the model has {}", inputs.size(), model.inputs.size()));
     return {};
   }
   std::vector<ffi::Tensor> ready;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!check_input(inputs[i], state.inputs[i], diagnostics)) return {};
+    if (!check_tensor(inputs[i], model.inputs[i], "input", diagnostics)) return {};
     ready.push_back(ready_for_kernels(inputs[i]));
   }
-  for (size_t i = 0; i < ready.size(); ++i) state.arguments[i] = ready[i];
   std::vector<ffi::Tensor> results;
   try {
-    configure_threads(state.options.threads);
-    ffi::Any result;
-    state.main.CallPacked(state.arguments.data(), static_cast<int32_t>(state.arguments.size()),
-                          &result);
-    results = result_tensors(result);
+    results = model.call(ready);
   } catch (const ffi::Error& error) {
     diagnostics.error("run/failed", {}, fmt::format("the run failed: {}", first_line(error)));
     return {};
   }
-  if (results.size() != state.outputs.size()) {
+  const size_t count = model.outputs.size();
+  if (results.size() != count + model.states.size()) {
     diagnostics.error("run/outputs", {},
-                      fmt::format("the run made {} tensors, the model has {} outputs",
-                                  results.size(), state.outputs.size()));
+                      fmt::format("the run made {} tensors, the model has {} outputs and {} states",
+                                  results.size(), count, model.states.size()));
     return {};
   }
-  // An output that is an input or a weight passed through must not be the caller's to change.
-  auto owned = [&](const ffi::Tensor& result) {
-    auto shared = [&](const ffi::Tensor& other) { return shares_memory(result, other); };
-    return std::none_of(ready.begin(), ready.end(), shared) &&
-           std::none_of(state.parameters.begin(), state.parameters.end(), shared);
-  };
-  for (ffi::Tensor& result : results) {
-    if (!owned(result)) result = copy_of(result);
-  }
+  std::vector<ffi::Tensor> states(results.begin() + static_cast<ptrdiff_t>(count), results.end());
+  results.resize(count);
+  // Inputs are the caller's to change, so that a state that is one needs memory of its own; an
+  // output is, so that one that is an input, a weight or a state does.
+  own(states, {&ready});
+  own(results, {&ready, &model.parameters, &model.values, &states});
+  model.values = std::move(states);
   return results;
 }
 

@@ -1,5 +1,7 @@
 #include "tvm/emit_te.h"
 
+#include "tvm/indices.h"
+
 namespace nnef_tvm {
 namespace {
 
@@ -7,12 +9,6 @@ std::vector<int64_t> known_extents(const te::Shape& shape) {
   std::vector<int64_t> extents;
   for (const PrimExpr& extent : shape) extents.push_back(known_int(extent).value());
   return extents;
-}
-
-te::Shape te_shape(const std::vector<int64_t>& extents) {
-  te::Shape shape;
-  for (int64_t extent : extents) shape.push_back(int_imm(extent));
-  return shape;
 }
 
 }  // namespace

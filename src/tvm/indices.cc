@@ -4,6 +4,12 @@
 
 namespace nnef_tvm {
 
+te::Shape te_shape(std::span<const int64_t> extents) {
+  te::Shape shape;
+  for (int64_t extent : extents) shape.push_back(int_imm(extent));
+  return shape;
+}
+
 bool same_extent(const PrimExpr& a, const PrimExpr& b) {
   if (a.same_as(b)) return true;
   const auto known = known_int(a);

@@ -1,9 +1,14 @@
 // Arithmetic on indices.
 #pragma once
 
+#include <span>
+
 #include "tvm/te.h"
 
 namespace nnef_tvm {
+
+/// A shape of known extents.
+te::Shape te_shape(std::span<const int64_t> extents);
 
 /// Whether two extents are known to be equal.
 bool same_extent(const PrimExpr& a, const PrimExpr& b);

@@ -89,7 +89,8 @@ TEST(FakeQuantize, UpdatesAssignToTheVariableItself) {
   Diagnostics diagnostics;
   ASSERT_TRUE(fake_quantize(graph, {}, diagnostics)) << format(diagnostics);
   const OpView update(graph, graph.operations.back());
-  EXPECT_EQ(graph[update.tensor("variable")].name, "v_unquantized");
+  EXPECT_EQ(graph[update.tensor("variable")].name, "v");
+  EXPECT_EQ(tensor(graph, "v_quantized").shape, (Shape{2}));
   EXPECT_EQ(graph[graph.outputs[0]].name, "y");
 }
 

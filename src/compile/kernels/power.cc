@@ -45,17 +45,28 @@ Expr integer_power(KernelCall& kernel) {
   }));
 }
 
+/// A known exponent of 3 or more stays a parameter: TVM prints a warning where it sees one.
+Expr float_power(ObjectRef builder, const Expr& call, const std::optional<PrimExpr>& constant) {
+  const double known = constant ? field<double>(*constant, "value") : 0;
+  if (known < 3) {
+    return map_items(builder, call, [&](const auto& x) {
+      return known == 2 ? let(x[0], [](const PrimExpr& b) { return b * b; }) : pow(x[0], x[1]);
+    });
+  }
+  KernelCall kernel(builder, call);
+  const Operand base(kernel, 0);
+  const te::Tensor exponent = kernel.input(1);
+  return kernel.finish(te::compute(kernel.shape(), "power", [&](const te::Indices& i) {
+    return pow(base.at(i), exponent(broadcast_indices(exponent, i, kernel.shape())));
+  }));
+}
+
 }  // namespace
 
 Expr power(ObjectRef builder, Expr call) {
   KernelCall kernel(builder, call);
   const auto constant = kernel.constant_item(1);
-  if (is_float(kernel.dtype())) {
-    const bool is_square = constant && field<double>(*constant, "value") == 2;
-    return map_items(builder, call, [&](const auto& x) {
-      return is_square ? let(x[0], [](const PrimExpr& b) { return b * b; }) : pow(x[0], x[1]);
-    });
-  }
+  if (is_float(kernel.dtype())) return float_power(builder, call, constant);
   const auto exponent = constant ? known_int(*constant) : std::nullopt;
   if (!exponent || *exponent < 0 || *exponent > kLongestChain) return integer_power(kernel);
   return map_items(builder, call, [&](const auto& x) {

@@ -42,32 +42,40 @@ bool matmul(RuleContext& c) {
   return true;
 }
 
-/// A bias of rank 1 is read as [1,n], as converters from other formats mean it.
+/// The product of the batches of two matrices of equal rank ("rank"), the second transposed. A bias
+/// of rank 1 is of the last axis, as converters from other formats mean it.
 bool linear(RuleContext& c) {
   const Shape& input = c.shape("input");
   const Shape& filter = c.shape("filter");
-  if (input.size() != 2 || filter.size() != 2) {
-    const bool input_fits = input.size() == 2;
-    return c.fail("rank", input_fits ? "filter" : "input",
-                  fmt::format("'{}' has rank {}, expected 2", input_fits ? "filter" : "input",
-                              input_fits ? filter.size() : input.size()),
-                  "matmul takes any rank of 2 or more");
-  }
-  if (!(input[1] == filter[1])) {
-    return c.fail("channels", "filter",
-                  fmt::format("'filter' has {} channels, expected {} as 'input' has",
-                              to_string(filter[1]), to_string(input[1])),
-                  filter[0] == input[1] ? "the filter is (channels out, channels in)" : "");
-  }
-  const Shape& bias = c.shape("bias");
-  const Shape row = bias.size() == 1 ? Shape{1, bias[0]} : bias;
-  if (row.size() > 2 || !(extent(row, 0) == 1) ||
-      !(extent(row, 1) == 1 || extent(row, 1) == filter[0])) {
+  const size_t rank = input.size();
+  if (rank < 2 || filter.size() != rank) {
     return c.fail(
-        "bias-shape", "bias",
-        fmt::format("'bias' has shape {}, expected [1,{}]", to_string(bias), to_string(filter[0])));
+        "rank", rank < 2 ? "input" : "filter",
+        fmt::format("'input' has rank {} and 'filter' has rank {}, expected one rank of 2 "
+                    "or more",
+                    rank, filter.size()));
   }
-  c.set("output", {input[0], filter[0]});
+  if (!(input.back() == filter.back())) {
+    return c.fail(
+        "channels", "filter",
+        fmt::format("'filter' has {} channels, expected {} as 'input' has",
+                    to_string(filter.back()), to_string(input.back())),
+        filter[rank - 2] == input.back() ? "the filter is (channels out, channels in)" : "");
+  }
+  auto shape = broadcast_inputs(c, "filter", {input.begin(), input.end() - 2},
+                                {filter.begin(), filter.end() - 2});
+  if (!shape) return false;
+  shape->push_back(input[rank - 2]);
+  shape->push_back(filter[rank - 2]);
+  const Shape& bias = c.shape("bias");
+  Shape row = bias;
+  if (bias.size() == 1) row.insert(row.begin(), rank - 1, 1);
+  if (const auto sum = broadcast(*shape, row); !sum || *sum != *shape) {
+    return c.fail("bias-shape", "bias",
+                  fmt::format("'bias' has shape {}, expected [1,{}] or what broadcasts to {}",
+                              to_string(bias), to_string(shape->back()), to_string(*shape)));
+  }
+  c.set("output", *shape);
   return true;
 }
 

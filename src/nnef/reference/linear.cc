@@ -33,19 +33,23 @@ void matmul(Evaluation& e) {
   });
 }
 
-/// output[b,i] is the sum over l of input[b,l] * filter[i,l], and bias[i]. A compound, but its body
-/// cannot say that a bias of rank 1 is meant as [1,n].
+/// output[b,i,j] is the sum over l of input[b,i,l] * filter[b,j,l], and the bias. A compound, but
+/// its body cannot say that a bias of rank 1 is meant for the last axis.
 void linear(Evaluation& e) {
   e.in_domain_of({"input", "filter", "bias"}, [&]<typename T>(T) {
     const Items<T> input = e.numbers<T>("input");
     const Items<T> filter = e.numbers<T>("filter");
-    const std::vector<T> bias = e.numbers<T>("bias").values;
+    const Items<T> bias = e.numbers<T>("bias");
     std::vector<T> output;
     each_index(e.result_extents("output"), [&](const Index& at) {
-      T sum = bias[bias.size() == 1 ? 0 : static_cast<size_t>(at[1])];
-      for (int64_t l = 0; l < input.shape[1]; ++l) {
-        sum = plus(sum, times(input.values[place(input.shape, {at[0], l})],
-                              filter.values[place(filter.shape, {at[1], l})]));
+      Index in_input = at;
+      Index in_filter = at;
+      in_filter[at.size() - 2] = at.back();
+      T sum = bias.values[place(bias.shape, bias.shape.size() == 1 ? Index{at.back()} : at)];
+      for (int64_t l = 0; l < input.shape.back(); ++l) {
+        in_input.back() = in_filter.back() = l;
+        sum = plus(sum, times(input.values[place(input.shape, in_input)],
+                              filter.values[place(filter.shape, in_filter)]));
       }
       output.push_back(sum);
     });

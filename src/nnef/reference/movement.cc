@@ -12,6 +12,7 @@ void constant(Evaluation& e) {
   e.in_domain_of_items("value", [&]<typename T>(T) {
     const std::vector<Value>& value = e.items("value");
     std::vector<T> items;
+    items.reserve(value.size());
     for (const Value& item : value) items.push_back(e.numbers_of<T>(item).values[0]);
     if (items.size() == 1)
       items.resize(static_cast<size_t>(volume(e.result_extents("output"))), items[0]);

@@ -17,6 +17,7 @@ void reduce(Evaluation& e, const F& f) {
     each_index(input.shape,
                [&](const Index& i) { groups[place(shape, i)].push_back(input.values[next++]); });
     std::vector<decltype(f(groups[0]))> output;
+    output.reserve(groups.size());
     for (const std::vector<T>& group : groups) output.push_back(f(group));
     e.set("output", output);
   });

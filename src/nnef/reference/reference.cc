@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cctype>
 #include <map>
 #include <string>
 
@@ -15,12 +14,6 @@ namespace nnef {
 namespace {
 
 bool is_variable(const Operation& operation) { return operation.name == "variable"; }
-
-/// Labels that differ in case only are equal.
-std::string folded(std::string label) {
-  std::ranges::transform(label, label.begin(), [](unsigned char c) { return std::tolower(c); });
-  return label;
-}
 
 std::string describe(const ItemType& item, const std::vector<int64_t>& shape) {
   return to_string(item) + to_string(Shape(shape.begin(), shape.end()));
@@ -78,7 +71,7 @@ bool Reference::read_variables(Diagnostics& diagnostics) {
     const OpView view(*graph_, operation);
     const TensorRef ref = view.result("output");
     const Tensor& tensor = (*graph_)[ref];
-    const auto [label, fresh] = by_label.emplace(folded(view.string("label")), initial_.size());
+    const auto [label, fresh] = by_label.emplace(label_key(view.string("label")), initial_.size());
     slots_[ref.index] = label->second;
     if (!fresh) continue;
     initial_.emplace_back();

@@ -71,8 +71,9 @@ TensorValue make_value(DType dtype, const ItemType& item, Index shape,
 std::vector<Integer> wide_items(const TensorValue& value) {
   const auto& items = std::get<TensorValue::Integers>(value.items);
   if (value.item.code != ItemCode::uint_) return {items.begin(), items.end()};
-  std::vector<Integer> wide;
-  for (const int64_t item : items) wide.push_back(static_cast<uint64_t>(item));
+  std::vector<Integer> wide(items.size());
+  std::ranges::transform(items, wide.begin(),
+                         [](int64_t item) { return static_cast<uint64_t>(item); });
   return wide;
 }
 

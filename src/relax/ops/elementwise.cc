@@ -41,18 +41,27 @@ Expr lower_div(const LoweringContext& op) {
   return relax::where(none, op.number(0), relax::where(minus, -x, relax::divide(x, safe)));
 }
 
+/// x to a whole power, by squaring.
+Expr whole_power(const LoweringContext& op, Expr x, int64_t exponent) {
+  if (exponent < 0) return op.number(1) / whole_power(op, x, -exponent);
+  if (exponent == 1) return x;
+  if (exponent == 2) return x * x;
+  const Expr half = op.let(whole_power(op, x, exponent / 2));
+  return exponent % 2 == 0 ? half * half : half * half * x;
+}
+
 /// Exponents that need no transcendental function, and are exact where that would not be.
 Expr lower_pow(const LoweringContext& op) {
+  constexpr double longest_chain = 64;
   const size_t rank = std::max(op.rank("x"), op.rank("y"));
   const Expr x = op.input("x", rank);
   if (const double* exponent = op.literal_scalar("y")) {
-    if (*exponent == 1) return x;
-    if (*exponent == 2) return x * x;
-    if (*exponent == 3) return x * x * x;
     if (*exponent == 0.5) return relax::sqrt(x);
     if (*exponent == -0.5) return relax::rsqrt(x);
-    if (*exponent == -1) return op.number(1) / x;
-    if (*exponent == -2) return op.number(1) / (x * x);
+    if (*exponent == 0) return relax::full(op.result_extents(), op.number(1), op.real());
+    if (std::trunc(*exponent) == *exponent && std::abs(*exponent) <= longest_chain) {
+      return whole_power(op, op.let(x), static_cast<int64_t>(*exponent));
+    }
   }
   return relax::power(x, op.input("y", rank));
 }
@@ -60,7 +69,8 @@ Expr lower_pow(const LoweringContext& op) {
 Expr lower_clamp(const LoweringContext& op) {
   const double* low = op.literal_scalar("a");
   const double* high = op.literal_scalar("b");
-  if (low != nullptr && high != nullptr) return relax::clip(op.input("x"), *low, *high);
+  if (low != nullptr && high != nullptr && *low <= *high)
+    return relax::clip(op.input("x"), *low, *high);
   const size_t rank = std::max({op.rank("x"), op.rank("a"), op.rank("b")});
   return relax::maximum(relax::minimum(op.input("x", rank), op.input("b", rank)),
                         op.input("a", rank));

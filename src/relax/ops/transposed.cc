@@ -7,9 +7,10 @@ namespace {
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-/// Items beyond the border that reach into the result become part of the input; the padding changes
-/// to match.
+}  // namespace
+
 Expr extend_input(Expr x, Ints& shape, const Ints& spans, TransposedConv& conv) {
+  if (conv.border == "constant" || conv.border == "ignore") return x;
   Pairs more(2);
   for (size_t i = 0; i < spans.size(); ++i) {
     auto& [before, after] = conv.padding[i];
@@ -27,8 +28,6 @@ Expr extend_input(Expr x, Ints& shape, const Ints& spans, TransposedConv& conv) 
   return x;
 }
 
-}  // namespace
-
 Expr transposed_conv(Expr x, const Ints& shape, Expr weight, const Ints& weight_shape,
                      TransposedConv conv) {
   const size_t rank = conv.stride.size();
@@ -41,9 +40,7 @@ Expr transposed_conv(Expr x, const Ints& shape, Expr weight, const Ints& weight_
   // TVM has no dilated transposed convolution of its own: the weight is dilated instead.
   weight = insert_zeros(std::move(weight), weight_shape, spread);
   Ints extents = shape;
-  if (conv.border != "constant" && conv.border != "ignore") {
-    x = extend_input(std::move(x), extents, spans, conv);
-  }
+  x = extend_input(std::move(x), extents, spans, conv);
 
   Ints before;
   Ints after;

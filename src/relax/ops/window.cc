@@ -21,15 +21,8 @@ bool has_negative(const Pairs& padding) {
                      [](const auto& pair) { return pair.first < 0 || pair.second < 0; });
 }
 
-/// TVM convolves over 1 to 3 spatial axes.
-bool check_spatial_rank(const LoweringContext& op) {
-  const size_t rank = op.rank("input");
-  if (rank >= 3 && rank <= max_spatial_rank + 2) return true;
-  op.fail("spatial-rank", "input",
-          fmt::format("'input' has rank {}; ranks from 3 to {} are supported", rank,
-                      max_spatial_rank + 2));
-  return false;
-}
+/// TVM's operators convolve over 1 to 3 spatial axes.
+bool has_operator(const LoweringContext& op) { return op.rank("input") <= max_spatial_rank + 2; }
 
 /// A bias is a number, or one number for each channel: [C], or [1,C] with or without trailing ones.
 Expr add_bias(const LoweringContext& op, Expr x) {
@@ -43,15 +36,16 @@ Expr add_bias(const LoweringContext& op, Expr x) {
 }
 
 Expr lower_conv(const LoweringContext& op) {
-  if (!check_spatial_rank(op)) return {};
   Pairs padding = op.resolved_pairs("padding");
   const std::string& border = op.string("border");
   Expr x = op.input("input");
-  if (!is_zero(padding) && (border != "constant" || has_negative(padding))) {
+  const bool absorbs = border != "constant" || has_negative(padding) || !has_operator(op);
+  if (!is_zero(padding) && absorbs) {
     padding.insert(padding.begin(), 2, {0, 0});
     x = pad_border(x, op.extents("input"), padding, border);
     padding.assign(padding.size() - 2, {0, 0});
   }
+  if (!has_operator(op)) return add_bias(op, any_conv(op, x));
   Ints before;
   Ints after;
   for (const auto& pair : padding) {
@@ -64,24 +58,22 @@ Expr lower_conv(const LoweringContext& op) {
 }
 
 Expr lower_deconv(const LoweringContext& op) {
-  if (!check_spatial_rank(op)) return {};
   const Ints result = op.result_extents();
-  return add_bias(op, transposed_conv(op.input("input"), op.extents("input"), op.input("filter"),
-                                      op.extents("filter"),
-                                      {.stride = op.resolved_integers("stride"),
-                                       .dilation = op.resolved_integers("dilation"),
-                                       .padding = op.resolved_pairs("padding"),
-                                       .border = op.string("border"),
-                                       .result = Ints(result.begin() + 2, result.end()),
-                                       .groups = op.resolved_integer("groups")}));
+  const TransposedConv conv{.stride = op.resolved_integers("stride"),
+                            .dilation = op.resolved_integers("dilation"),
+                            .padding = op.resolved_pairs("padding"),
+                            .border = op.string("border"),
+                            .result = Ints(result.begin() + 2, result.end()),
+                            .groups = op.resolved_integer("groups")};
+  const Expr x = op.input("input");
+  if (!has_operator(op)) return add_bias(op, any_transposed_conv(op, x, conv));
+  return add_bias(
+      op, transposed_conv(x, op.extents("input"), op.input("filter"), op.extents("filter"), conv));
 }
 
 Expr lower_box(const LoweringContext& op) {
-  Window window = full_window(op, op.extents("input"));
-  // A sum is the same whether the border is zero or left out.
-  if (!op.logical("normalize") && window.border == "ignore") window.border = "constant";
-  const Expr mean = mean_of_windows(op.input("input"), window);
-  return op.logical("normalize") ? mean : mean * op.number(static_cast<double>(window.volume()));
+  if (!op.logical("normalize")) return sum_of_windows(op);
+  return mean_of_windows(op.input("input"), full_window(op, op.extents("input")));
 }
 
 /// Whether the transposed windows lie side by side and fill the result.

@@ -54,8 +54,10 @@ Expr mean_of_windows(Expr x, Window window);
 /// The transpose of summing over windows; `result` is the shape of the result.
 Expr spread_windows(Expr x, const Window& window, const Ints& result);
 
-// window_index.cc
+// window_kernels.cc
 
+/// With any border; 'ignore' adds nothing.
+Expr sum_of_windows(const LoweringContext& op);
 Expr lower_argmax_pool(const LoweringContext& op);
 Expr lower_sample(const LoweringContext& op);
 Expr lower_desample(const LoweringContext& op);
@@ -71,9 +73,21 @@ struct TransposedConv {
   Ints result;
   int64_t groups;
 };
+/// Makes the items beyond the border that reach into the result part of `x`, whose shape and
+/// padding change to match; `spans` are the extents of the dilated window. The constant border is
+/// left out.
+Expr extend_input(Expr x, Ints& shape, const Ints& spans, TransposedConv& conv);
 /// `x` is N, C, spatial; `weight` is [in channels, out channels / groups, spatial]; the shapes are
 /// of all axes.
 Expr transposed_conv(Expr x, const Ints& shape, Expr weight, const Ints& weight_shape,
                      TransposedConv conv);
+
+// convolution.cc: over any number of spatial axes; the channels that a bias goes to are not its
+// concern.
+
+/// `x` has its border already.
+Expr any_conv(const LoweringContext& op, const Expr& x);
+/// `conv` is of the input without its border; beyond it are zeros.
+Expr any_transposed_conv(const LoweringContext& op, const Expr& x, const TransposedConv& conv);
 
 }  // namespace nnef_tvm

@@ -1,4 +1,5 @@
-// Windows whose items are told apart by their index, the row-major position inside the window.
+// Windows that no Relax operator slides: sums, and those whose items are told apart by their index,
+// the row-major position inside the window.
 #include "tvm/emit_te.h"
 
 #include <algorithm>
@@ -8,12 +9,6 @@
 
 namespace nnef_tvm {
 namespace {
-
-te::Shape te_shape(const Ints& extents) {
-  te::Shape shape;
-  for (int64_t extent : extents) shape.push_back(int_imm(extent));
-  return shape;
-}
 
 /// Reductions over the axes on which the window has more than one item.
 class WindowItems {
@@ -56,6 +51,17 @@ PrimExpr is_inside(const te::Indices& place, const Ints& extents) {
 }
 
 }  // namespace
+
+Expr sum_of_windows(const LoweringContext& op) {
+  Window window = full_window(op, op.extents("input"));
+  const Expr x = absorb_padding(op.input("input"), window);
+  const WindowItems items(window);
+  return emit_te(op.builder(), "box", {x}, [&](const auto& args) {
+    return te::compute(te_shape(op.result_extents()), "box", [&](const te::Indices& i) {
+      return te::sum(args[0](place_of(window, i, items.offset())), items.axes());
+    });
+  });
+}
 
 Expr lower_argmax_pool(const LoweringContext& op) {
   Window window = full_window(op, op.extents("input"));
