@@ -33,11 +33,13 @@ Array<String> feature_differences(const std::string& cpu) {
   return differences;
 }
 
+/// A machine stays the same, and asking LLVM about it takes milliseconds.
 Map<String, Any> host_description() {
-  std::string cpu = host_cpu_name();
+  static const std::string cpu = host_cpu_name();
+  static const Array<String> differences = feature_differences(cpu);
   return {{"kind", "llvm"},
           {"mcpu", cpu},
-          {"mattr", feature_differences(cpu)},
+          {"mattr", differences},
           {"num-cores", nnef_runtime::physical_cores()}};
 }
 

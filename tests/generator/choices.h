@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 #include <iterator>
+#include <random>
 #include <vector>
 
 namespace generator {

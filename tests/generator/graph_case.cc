@@ -123,7 +123,7 @@ std::vector<const Given*> GraphCase::of_kind(Given::Kind kind) const {
 }
 
 GraphCase draw_case(Choices& choices, std::string_view focus) {
-  constexpr std::array<uint32_t, 8> sizes{1, 1, 1, 2, 3, 4, 5, 6};
+  constexpr std::array<uint32_t, 12> sizes{1, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6};
   GraphCase result;
   Draft draft(choices);
   const uint32_t size = choices.pick(sizes);

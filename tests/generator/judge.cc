@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "compile/compile.h"
+#include "compile/cpu_target.h"
 #include "nnef_runtime/session.h"
 #include "reference_run.h"
 #include "relax/import.h"
+#include "tvm/target.h"
 
 namespace generator {
 namespace {
@@ -39,8 +42,8 @@ std::vector<nnef_runtime::TensorSpec> specs(const std::vector<nnef_tvm::Imported
   return result;
 }
 
-std::unique_ptr<nnef_runtime::Session> open(const GraphCase& graph_case, std::string& stage,
-                                            nnef::Diagnostics& diagnostics) {
+std::unique_ptr<nnef_runtime::Session> open(const GraphCase& graph_case, const std::string& target,
+                                            std::string& stage, nnef::Diagnostics& diagnostics) {
   stage = "load";
   const auto graph =
       load_case(graph_case.text, graph_case.given, nnef_tvm::has_lowering, diagnostics);
@@ -49,9 +52,9 @@ std::unique_ptr<nnef_runtime::Session> open(const GraphCase& graph_case, std::st
   auto imported = nnef_tvm::import_graph(*graph, {.keep_params = true}, diagnostics);
   if (!imported) return nullptr;
   stage = "compile";
-  auto compiled =
-      nnef_tvm::compile(std::move(imported->module), std::move(imported->params),
-                        specs(imported->inputs), specs(imported->outputs), {}, diagnostics);
+  auto compiled = nnef_tvm::compile(std::move(imported->module), std::move(imported->params),
+                                    specs(imported->inputs), specs(imported->outputs),
+                                    {.target = target}, diagnostics);
   if (!compiled) return nullptr;
   stage = "run";
   return nnef_runtime::Session::create(std::move(compiled->executable),
@@ -114,12 +117,12 @@ void compare(const std::string& name, const std::vector<double>& got,
 
 }  // namespace
 
-Verdict judge(const GraphCase& graph_case) {
+Verdict judge(const GraphCase& graph_case, const std::string& target) {
   nnef::Diagnostics diagnostics;
   const auto expectation = expect(graph_case, diagnostics);
   if (!expectation) return failure("reference", diagnostics);
   std::string stage;
-  const auto session = open(graph_case, stage, diagnostics);
+  const auto session = open(graph_case, target, stage, diagnostics);
   if (!session) return failure(stage, diagnostics);
   std::vector<Tensor> inputs;
   for (const Given* given : graph_case.of_kind(Given::Kind::external)) {
@@ -134,6 +137,12 @@ Verdict judge(const GraphCase& graph_case) {
     compare(graph_case.outputs[i], items(outputs[i]), *expectation, verdict);
   }
   return verdict;
+}
+
+std::string host_target_json(int level) {
+  auto description = nlohmann::json::parse(nnef_tvm::target_json(nnef_tvm::host_target()));
+  description["opt-level"] = level;
+  return description.dump();
 }
 
 std::string case_file(const GraphCase& graph_case, const std::string& comment) {

@@ -16,8 +16,11 @@ struct Verdict {
   size_t skipped = 0;   ///< items that rounding decides, or that are not finite
 };
 
-/// Needs the compiler to be loaded.
-Verdict judge(const GraphCase& graph_case);
+/// Needs the compiler to be loaded. `target` is as for `nnefc compile`.
+Verdict judge(const GraphCase& graph_case, const std::string& target);
+/// This machine, with LLVM's optimisation of that level: what it does is most of the time of a
+/// case.
+std::string host_target_json(int level);
 
 /// The case as a file of tests/: its values are those of the reference evaluator.
 std::string case_file(const GraphCase& graph_case, const std::string& comment);

@@ -21,6 +21,7 @@ struct Options {
   uint64_t seed = 1;
   size_t count = 500;
   std::vector<std::string> operations;
+  int optimize = 1;     ///< LLVM's level
   size_t budget = 300;  ///< cases judged to make a failure smaller
   size_t alike = 1;     ///< failures of one operation and kind that are made smaller
   std::string folder;   ///< for the cases of failures
@@ -55,7 +56,8 @@ class Bar {
 
 class Campaign {
  public:
-  explicit Campaign(const Options& options) : options_(options) {
+  explicit Campaign(const Options& options)
+      : options_(options), worker_(host_target_json(options.optimize)) {
     for (const std::string& name : options.operations) focuses_.push_back(name);
     if (focuses_.empty()) {
       for (const Recipe& recipe : recipes()) focuses_.emplace_back(recipe.operation);
@@ -142,6 +144,9 @@ int run(int argc, char** argv) {
             return find_recipe(name) != nullptr ? "" : "no operation '" + name + "'";
           },
           "NAME"));
+  app.add_option("--optimize", options.optimize, "LLVM's level of optimisation")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 3));
   app.add_option("--budget", options.budget, "Cases tried to make a failure smaller")
       ->capture_default_str();
   app.add_option("--alike", options.alike, "Failures of one kind and operation that are explained")

@@ -20,7 +20,7 @@ constexpr unsigned time_limit = 60;
 /// Cases after which a process is replaced, so that memory that is never given back stays bounded.
 constexpr size_t cases_per_process = 400;
 
-json answer(const json& request) {
+json answer(const json& request, const std::string& target) {
   const std::string focus = request.at("focus");
   Choices choices = request.contains("seed")
                         ? Choices(request.at("seed").get<uint64_t>())
@@ -33,7 +33,7 @@ json answer(const json& request) {
   json report{{"choices", choices.recorded()}, {"attempts", attempts}};
   Verdict verdict;
   verdict.passed = true;  // nothing was drawn
-  if (!graph_case.given.empty()) verdict = judge(graph_case);
+  if (!graph_case.given.empty()) verdict = judge(graph_case, target);
   report["passed"] = verdict.passed;
   report["kind"] = verdict.kind;
   report["message"] = verdict.message;
@@ -41,24 +41,6 @@ json answer(const json& request) {
   report["skipped"] = verdict.skipped;
   if (request.value("file", false)) report["file"] = case_file(graph_case, verdict.kind);
   return report;
-}
-
-[[noreturn]] void serve(int from, int to) {
-  FILE* requests = fdopen(from, "r");
-  char* line = nullptr;
-  size_t capacity = 0;
-  while (getline(&line, &capacity, requests) > 0) {
-    alarm(time_limit);
-    const std::string text =
-        answer(json::parse(line)).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-    alarm(0);
-    for (size_t at = 0; at < text.size();) {
-      const ssize_t wrote = write(to, text.data() + at, text.size() - at);
-      if (wrote <= 0) _exit(1);
-      at += static_cast<size_t>(wrote);
-    }
-  }
-  _exit(0);
 }
 
 Report report_of(const json& reply) {
@@ -80,6 +62,25 @@ Report report_of(const json& reply) {
 
 Worker::~Worker() {
   if (process_ > 0) stop();
+}
+
+void Worker::serve(int from, int to) const {
+  FILE* requests = fdopen(from, "r");
+  char* line = nullptr;
+  size_t capacity = 0;
+  while (getline(&line, &capacity, requests) > 0) {
+    alarm(time_limit);
+    const std::string text =
+        answer(json::parse(line), target_).dump(-1, ' ', false, json::error_handler_t::replace) +
+        "\n";
+    alarm(0);
+    for (size_t at = 0; at < text.size();) {
+      const ssize_t wrote = write(to, text.data() + at, text.size() - at);
+      if (wrote <= 0) _exit(1);
+      at += static_cast<size_t>(wrote);
+    }
+  }
+  _exit(0);
 }
 
 void Worker::start() {

@@ -27,7 +27,7 @@ struct Report {
 
 class Worker {
  public:
-  Worker() = default;
+  explicit Worker(std::string target) : target_(std::move(target)) {}
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -41,9 +41,11 @@ class Worker {
  private:
   Report ask(const std::string& request);
   void start();
+  [[noreturn]] void serve(int from, int to) const;
   /// Waits for the end of the process; how it ended.
   std::string stop();
 
+  std::string target_;
   pid_t process_ = -1;
   int to_ = -1, from_ = -1;
   size_t judged_ = 0;

@@ -277,8 +277,8 @@ TEST(Lowerings, EveryPrimitiveHasOne) {
   std::set<std::string_view> lowered;
   for (const LoweringInfo& info : lowerings()) lowered.insert(info.operation);
   for (const std::string& name : nnef::Declarations::standard().names()) {
-    if (nnef::Declarations::standard().find(name)->has_body) continue;
-    EXPECT_EQ(lowered.count(name), 1u) << name;
+    const bool primitive = !nnef::Declarations::standard().find(name)->has_body;
+    EXPECT_TRUE(!primitive || lowered.contains(name)) << name;
   }
 }
 
