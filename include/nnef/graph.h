@@ -98,8 +98,8 @@ struct Tensor {
   std::optional<Quantization> quantization;
 };
 
-/// A fragment without a body that the file declares (a custom operation): kept for the writer and
-/// for hosts.
+/// A fragment without a body that the file declares (a custom operation), or one with a body that
+/// graph.quant needs: kept for the writer and for hosts.
 struct CustomDeclaration {
   std::string name;
   std::string text;  ///< "fragment f(x: tensor<scalar>, a: integer = 1) -> (y: tensor<scalar>);"

@@ -84,23 +84,25 @@ class FakeQuantizer {
   void quantise(TensorRef ref) {
     const Quantization entry = *graph_[ref].quantization;
     if (!Declarations::standard().is_standard(entry.name)) return report_custom(ref, entry);
-    const QuantNames names = choose_names(ref);
+    const std::string name = graph_[ref].name;
+    const std::string result = choose_name(ref);
+    const std::string raw = graph_[ref].name;
+    // Within the graph of the operation both names must differ; outside they need not.
+    const QuantNames names{raw, result == raw ? raw + "_quantized" : result, name + "_"};
     auto operations = quantization_graph(graph_[ref], names, diagnostics_);
     if (operations && keep_ && !keep_(entry.name))
       operations = expanded(*operations, entry, keep_, diagnostics_);
-    if (operations) splice(std::move(*operations), ref, names.output);
+    if (operations) splice(std::move(*operations), ref, result);
   }
 
   /// What the outside knows by its name keeps it: inputs and states as they are, others quantised.
-  QuantNames choose_names(TensorRef ref) {
+  /// Returns the name of the quantised tensor.
+  std::string choose_name(TensorRef ref) {
     Tensor& tensor = graph_[ref];
-    const std::string name = tensor.name;
-    if (!inputs_.contains(ref.index) && !states_.contains(ref.index)) {
-      tensor.name = names_.unique(name + "_unquantized");
-      return {tensor.name, name, name + "_"};
-    }
-    const bool is_output = outputs_.contains(ref.index);
-    return {name, is_output ? name : names_.unique(name + "_quantized"), name + "_"};
+    if (!inputs_.contains(ref.index) && !states_.contains(ref.index))
+      return std::exchange(tensor.name, names_.unique(tensor.name + "_unquantized"));
+    if (outputs_.contains(ref.index)) return tensor.name;
+    return names_.unique(tensor.name + "_quantized");
   }
 
   void splice(Graph operations, TensorRef raw, const std::string& name) {
@@ -143,7 +145,7 @@ class FakeQuantizer {
   TensorNames names_;
   std::set<uint32_t> inputs_;
   std::set<uint32_t> outputs_;
-  std::set<uint32_t> states_;  ///< variables that are updated
+  std::set<uint32_t> states_;                ///< variables that are updated
   std::map<uint32_t, TensorRef> quantised_;  ///< by the tensor that is not
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "model_files.h"
@@ -29,6 +30,25 @@ SourcePtr read_text(const ModelFiles& files, const std::string& name, Diagnostic
   return std::make_shared<Source>(display_name, std::move(text));
 }
 
+/// Entries of graph.quant may name fragments of the document, whose bodies the flat graph has no
+/// use for: they are kept for the writer then, as they were written.
+void keep_definitions(Graph& graph, const ast::Document& document,
+                      const Declarations& declarations) {
+  const bool needed = std::ranges::any_of(graph.tensors, [&](const Tensor& tensor) {
+    if (!tensor.quantization || declarations.is_standard(tensor.quantization->name)) return false;
+    return declarations.find(tensor.quantization->name)->has_body;
+  });
+  if (!needed) return;
+  for (const ast::Fragment& fragment : document.fragments) {
+    const Location& where = fragment.where;
+    const auto text = where.source->text().substr(where.begin, where.end - where.begin);
+    if (fragment.has_body) graph.custom.push_back({fragment.name, std::string(text)});
+  }
+  graph.extensions.clear();
+  for (const ast::Identifier& extension : document.extensions)
+    graph.extensions.push_back(extension.name);
+}
+
 /// All stages but the reading of data. The graph may be there in spite of errors: of shapes, or of
 /// quantisation.
 std::optional<Graph> build(SourcePtr text, SourcePtr quant, const LoadOptions& options,
@@ -50,6 +70,7 @@ std::optional<Graph> build(SourcePtr text, SourcePtr quant, const LoadOptions& o
                       options.keep_compound ? options.keep_compound : keep_all, diagnostics);
   if (!graph) return std::nullopt;
   attach_quantization(*graph, quantization, declarations, diagnostics);
+  keep_definitions(*graph, document, declarations);
   infer(*graph, options.input_shapes, diagnostics);
   check_quantization(*graph, diagnostics);
   return graph;

@@ -1,6 +1,7 @@
 #include "tvm/te.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -182,10 +183,31 @@ PrimExpr cosh(const PrimExpr& x) {
   return 0.5 * root * root + 0.5 / (root * root);
 }
 
-PrimExpr tanh(const PrimExpr& x) { return function_of("tirx.tanh", {x}); }
+namespace {
+
+/// An odd function near 0 by its series, whose coefficients of x, x^3, ... are given: what TVM
+/// makes of exponentials and logarithms cancels there.
+PrimExpr with_series(const PrimExpr& x, std::span<const double> coefficients,
+                     const PrimExpr& elsewhere) {
+  constexpr double kNear = 0.25;
+  const PrimExpr square = x * x;
+  PrimExpr series = number_like(0, x);
+  for (size_t i = coefficients.size(); i-- > 0;) series = series * square + coefficients[i];
+  return select(lt(abs(x), kNear), x * series, elsewhere);
+}
+
+}  // namespace
+
+PrimExpr tanh(const PrimExpr& x) {
+  constexpr std::array kSeries{1.0, -1.0 / 3, 2.0 / 15, -17.0 / 315, 62.0 / 2835, -1382.0 / 155925};
+  return with_series(x, kSeries, function_of("tirx.tanh", {x}));
+}
 PrimExpr asinh(const PrimExpr& x) { return function_of("tirx.asinh", {x}); }
 PrimExpr acosh(const PrimExpr& x) { return function_of("tirx.acosh", {x}); }
-PrimExpr atanh(const PrimExpr& x) { return function_of("tirx.atanh", {x}); }
+PrimExpr atanh(const PrimExpr& x) {
+  constexpr std::array kSeries{1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13};
+  return with_series(x, kSeries, function_of("tirx.atanh", {x}));
+}
 PrimExpr erf(const PrimExpr& x) { return function_of("tirx.erf", {x}); }
 PrimExpr sigmoid(const PrimExpr& x) { return function_of("tirx.sigmoid", {x}); }
 PrimExpr atan2(const PrimExpr& y, const PrimExpr& x) { return function_of("tirx.atan2", {y, x}); }

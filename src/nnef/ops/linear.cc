@@ -53,7 +53,8 @@ bool linear(RuleContext& c) {
         "rank", rank < 2 ? "input" : "filter",
         fmt::format("'input' has rank {} and 'filter' has rank {}, expected one rank of 2 "
                     "or more",
-                    rank, filter.size()));
+                    rank, filter.size()),
+        filter.size() < rank ? "unsqueeze(filter, axes = [0]) adds an axis of batches" : "");
   }
   if (!(input.back() == filter.back())) {
     return c.fail(
