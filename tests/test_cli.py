@@ -99,8 +99,20 @@ def test_reference_dumps_every_tensor(nnefc, artefact, image, tmp_path):
     assert np.array_equal(np.load(tmp_path / "all" / f"{input_name(nnefc)}.npy"), np.load(image))
 
 
-def test_dump_all_needs_the_reference(nnefc):
-    assert nnefc("run", MODEL, "--dump-all", "x").returncode == 2
+def test_dump_all_compiled(nnefc, image, tmp_path):
+    result = nnefc("run", MODEL, "--input", f"{input_name(nnefc)}={image}", "--dump-all", tmp_path / "all")
+    assert result.returncode == 0, result.stderr
+    reference = nnefc("run", MODEL, "--input", f"{input_name(nnefc)}={image}", "--dump-all", tmp_path / "exact", "--reference")
+    assert reference.returncode == 0, reference.stderr
+    names = {path.name for path in (tmp_path / "all").iterdir()}
+    assert len(names) > 20 and names <= {path.name for path in (tmp_path / "exact").iterdir()}
+    for name in names:
+        assert np.allclose(np.load(tmp_path / "all" / name), np.load(tmp_path / "exact" / name), 1e-3, 1e-4), name
+
+
+def test_dump_all_of_an_artefact(nnefc, artefact, image):
+    result = nnefc("run", artefact, "--input", f"{input_name(nnefc)}={image}", "--dump-all", "x")
+    assert result.returncode == 1 and "run the model itself" in result.stderr
 
 
 def test_artefact_info(nnefc, artefact):
