@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "build_graph.h"
 #include "commands.h"
-#include "compile/compile.h"
 #include "nnef/quantization.h"
 #include "nnef/reference.h"
 #include "progress.h"
@@ -32,12 +32,6 @@ std::optional<nnef::Shape> parse_shape(std::string_view text) {
   return shape;
 }
 
-std::vector<nnef_runtime::TensorSpec> specs(const std::vector<nnef_tvm::ImportedTensor>& tensors) {
-  std::vector<nnef_runtime::TensorSpec> result;
-  for (const auto& tensor : tensors) result.push_back({tensor.name, tensor.dtype, tensor.shape});
-  return result;
-}
-
 void add_all_outputs(nnef::Graph& graph) {
   for (uint32_t i = 0; i < graph.tensors.size(); ++i) {
     const nnef::TensorRef tensor{i};
@@ -45,15 +39,6 @@ void add_all_outputs(nnef::Graph& graph) {
       graph.outputs.push_back(tensor);
     }
   }
-}
-
-std::vector<nnef_runtime::StateSpec> specs(std::vector<nnef_tvm::ImportedState> states) {
-  std::vector<nnef_runtime::StateSpec> result;
-  for (auto& state : states) {
-    const auto& [name, relax_name, dtype, shape] = state.tensor;
-    result.push_back({{name, dtype, shape}, state.label, std::move(state.initial)});
-  }
-  return result;
 }
 
 }  // namespace
@@ -130,12 +115,8 @@ std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const 
   ModelOptions as_lowered = options;
   as_lowered.compounds = Compounds::as_lowered;
   const auto graph = load(model, as_lowered, diagnostics);
-  if (!graph || !nnef_tvm::load_compiler(diagnostics)) return std::nullopt;
-  auto imported = nnef_tvm::import_graph(*graph, {.keep_params = true}, diagnostics);
-  if (!imported) return std::nullopt;
-  return nnef_tvm::compile(std::move(imported->module), std::move(imported->params),
-                           specs(imported->inputs), specs(imported->outputs), {.target = target},
-                           diagnostics, specs(std::move(imported->states)));
+  if (!graph) return std::nullopt;
+  return compile_graph(*graph, target, diagnostics);
 }
 
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
@@ -161,9 +142,7 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
   }
   auto compiled = compile_model(model, target, options, diagnostics);
   if (!compiled) return nullptr;
-  return nnef_runtime::Session::create(
-      std::move(compiled->executable), std::move(compiled->parameters), std::move(compiled->inputs),
-      std::move(compiled->outputs), {.threads = threads}, diagnostics, std::move(compiled->states));
+  return create_session(std::move(*compiled), threads, diagnostics);
 }
 
 }  // namespace nnefc

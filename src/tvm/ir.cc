@@ -51,7 +51,9 @@ PrimExpr int_imm(int64_t value, DLDataType dtype) {
   return call<PrimExpr>("ir.IntImm", dtype, value, nullptr);
 }
 
+/// Rounded here: TVM refuses what rounds to the largest float32 from above.
 PrimExpr float_imm(double value, DLDataType dtype) {
+  if (dtype == float32) value = static_cast<float>(value);
   return call<PrimExpr>("ir.FloatImm", dtype, value, nullptr);
 }
 

@@ -118,8 +118,8 @@ Expr not_equal(Expr a, Expr b) { return call<Expr>("relax.op.not_equal", a, b); 
 Expr power(Expr a, Expr b) { return call<Expr>("relax.op.power", a, b); }
 Expr subtract(Expr a, Expr b) { return call<Expr>("relax.op.subtract", a, b); }
 
-Expr clip(Expr x, double low, double high) {
-  return call<Expr>("relax.op.clip", x, float_imm(low), float_imm(high));
+Expr clip(Expr x, double low, double high, DLDataType dtype) {
+  return call<Expr>("relax.op.clip", x, float_imm(low, dtype), float_imm(high, dtype));
 }
 Expr leaky_relu(Expr x, double alpha) { return call<Expr>("relax.op.nn.leakyrelu", x, alpha); }
 Expr where(Expr condition, Expr a, Expr b) { return call<Expr>("relax.op.where", condition, a, b); }

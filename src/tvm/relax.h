@@ -87,7 +87,8 @@ Expr not_equal(Expr a, Expr b);
 Expr power(Expr a, Expr b);
 Expr subtract(Expr a, Expr b);
 
-Expr clip(Expr x, double low, double high);
+/// The bounds are of the type of the items, as they must be.
+Expr clip(Expr x, double low, double high, DLDataType dtype);
 Expr leaky_relu(Expr x, double alpha);
 Expr where(Expr condition, Expr a, Expr b);
 Expr astype(Expr x, DLDataType dtype);

@@ -40,6 +40,16 @@ PrimExpr rounding(const char* function, const PrimExpr& x) {
   return is_float(item_type(x)) ? unary(function, x) : x;
 }
 
+/// TVM refuses to compile a division of reals by what it finds to be 0 (a literal, x - x): it must
+/// not look into the divisor. The bits are taken as integers and back, which costs nothing.
+PrimExpr divisor(const PrimExpr& b) {
+  const bool known = b.GetTypeKey() == std::string_view("ir.FloatImm");
+  if (known && field<double>(b, "value") != 0) return b;
+  const DLDataType type = item_type(b);
+  const DLDataType bits{kDLInt, type.bits, type.lanes};
+  return intrinsic("tirx.reinterpret", type, {intrinsic("tirx.reinterpret", bits, {b})});
+}
+
 }  // namespace
 
 DLDataType item_type(const PrimExpr& value) { return field<DLDataType>(type_of(value), "dtype"); }
@@ -74,7 +84,9 @@ bool is_known(const PrimExpr& value, int64_t expected) { return known_int(value)
 PrimExpr operator+(const PrimExpr& a, const PrimExpr& b) { return binary("prim._OpAdd", a, b); }
 PrimExpr operator-(const PrimExpr& a, const PrimExpr& b) { return binary("prim._OpSub", a, b); }
 PrimExpr operator*(const PrimExpr& a, const PrimExpr& b) { return binary("prim._OpMul", a, b); }
-PrimExpr operator/(const PrimExpr& a, const PrimExpr& b) { return binary("prim._OpDiv", a, b); }
+PrimExpr operator/(const PrimExpr& a, const PrimExpr& b) {
+  return binary("prim._OpDiv", a, is_float(item_type(b)) ? divisor(b) : b);
+}
 PrimExpr operator-(const PrimExpr& a) {
   // Not 0 - a, which has the wrong sign for zeros.
   return is_float(item_type(a)) ? a * -1.0 : 0 - a;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "compile/compile.h"
+#include "build_graph.h"
 #include "compile/cpu_target.h"
 #include "nnef_runtime/session.h"
 #include "reference_run.h"
@@ -36,30 +36,15 @@ Verdict failure(std::string stage, const nnef::Diagnostics& diagnostics) {
   return verdict;
 }
 
-std::vector<nnef_runtime::TensorSpec> specs(const std::vector<nnef_tvm::ImportedTensor>& tensors) {
-  std::vector<nnef_runtime::TensorSpec> result;
-  for (const auto& tensor : tensors) result.push_back({tensor.name, tensor.dtype, tensor.shape});
-  return result;
-}
-
 std::unique_ptr<nnef_runtime::Session> open(const GraphCase& graph_case, const std::string& target,
                                             std::string& stage, nnef::Diagnostics& diagnostics) {
   stage = "load";
   const auto graph =
       load_case(graph_case.text, graph_case.given, nnef_tvm::has_lowering, diagnostics);
   if (!graph) return nullptr;
-  stage = "import";
-  auto imported = nnef_tvm::import_graph(*graph, {.keep_params = true}, diagnostics);
-  if (!imported) return nullptr;
-  stage = "compile";
-  auto compiled = nnef_tvm::compile(std::move(imported->module), std::move(imported->params),
-                                    specs(imported->inputs), specs(imported->outputs),
-                                    {.target = target}, diagnostics);
-  if (!compiled) return nullptr;
-  stage = "run";
-  return nnef_runtime::Session::create(std::move(compiled->executable),
-                                       std::move(compiled->parameters), std::move(compiled->inputs),
-                                       std::move(compiled->outputs), {.threads = 1}, diagnostics);
+  stage = "build";
+  auto compiled = nnefc::compile_graph(*graph, target, diagnostics);
+  return compiled ? nnefc::create_session(std::move(*compiled), 1, diagnostics) : nullptr;
 }
 
 template <typename T>

@@ -70,7 +70,7 @@ Expr lower_clamp(const LoweringContext& op) {
   const double* low = op.literal_scalar("a");
   const double* high = op.literal_scalar("b");
   if (low != nullptr && high != nullptr && *low <= *high)
-    return relax::clip(op.input("x"), *low, *high);
+    return relax::clip(op.input("x"), *low, *high, op.real());
   const size_t rank = std::max({op.rank("x"), op.rank("a"), op.rank("b")});
   return relax::maximum(relax::minimum(op.input("x", rank), op.input("b", rank)),
                         op.input("a", rank));

@@ -1,0 +1,21 @@
+// From a graph to machine code, for programs that have both at hand: import and compilation, which
+// know nothing of each other, one after the other.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "compile/compile.h"
+#include "nnef/graph.h"
+#include "nnef_runtime/session.h"
+
+namespace nnefc {
+
+/// The compounds of `graph` that stand whole must have a lowering (nnef_tvm::has_lowering).
+std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph, const std::string& target,
+                                                nnef::Diagnostics& diagnostics);
+std::unique_ptr<nnef_runtime::Session> create_session(nnef_tvm::Compiled compiled, int threads,
+                                                      nnef::Diagnostics& diagnostics);
+
+}  // namespace nnefc
