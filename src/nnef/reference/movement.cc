@@ -154,7 +154,7 @@ void pad(Evaluation& e) {
   const std::string& border = e.string("border");
   e.in_domain_of({"input"}, [&]<typename T>(T) {
     const Items<T> input = e.numbers<T>("input");
-    const T constant = e.numbers<T>("value").values[0];
+    const auto constant = static_cast<T>(e.scalar("value"));
     std::vector<T> output;
     each_index(e.result_extents("output"), [&](Index i) {
       bool inside = true;
