@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
         unary("softmax", {4, 1000}, [](Expr x) { return relax::softmax(x, 1); }),
         unary("softmax_channels", {1, 21, 9, 9}, [](Expr x) { return relax::softmax(x, 1); }),
         unary("relu", {3, 7, 113, 11}, relax::relu),
-        unary("clip", {1, 8, 32, 32}, [](Expr x) { return relax::clip(x, -0.25, 0.5); }),
+        unary("clip", {1, 8, 32, 32}, [](Expr x) { return relax::clip(x, -0.25, 0.5, float32); }),
         unary("leaky_relu", {1, 8, 9, 9}, [](Expr x) { return relax::leaky_relu(x, 0.1); }),
         unary("one_item", {1}, relax::exp),
         unary("transpose", {1, 64, 28, 28},
@@ -250,7 +250,7 @@ TEST_F(CpuTarget, KeepsConvolutionsChannelsLast) {
                   [](BlockBuilder& builder, Expr x, const auto& w) {
                     const Ints one{1, 1}, around{1, 1, 1, 1};
                     const Var a = builder.emit(relax::conv(x, w[0], one, around, one, 1));
-                    const Var b = builder.emit(relax::clip(a, 0, 6));
+                    const Var b = builder.emit(relax::clip(a, 0, 6, float32));
                     const Var c = builder.emit(relax::leaky_relu(b, 0.1));
                     return relax::conv(c, w[1], one, around, one, 1);
                   }};
