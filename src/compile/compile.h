@@ -31,10 +31,10 @@ struct Compiled {
       cpu_features;  ///< features that the code uses, by GCC's names ("avx512f")
 };
 
-/// `module` has a function "main" that takes inputs, states and parameters, with attribute num_input
-/// = number of inputs and states; `params` are the values of the parameters. What depends on parameters alone is computed now (constant
-/// folding of whole weight chains). `inputs`, `outputs` and `states` describe the interface.
-/// Reports "compile/..." diagnostics.
+/// `module` has a function "main" that takes inputs, states and parameters, with attribute
+/// num_input = number of inputs and states; `params` are the values of the parameters. What depends
+/// on parameters alone is computed now (constant folding of whole weight chains). `inputs`,
+/// `outputs` and `states` describe the interface. Reports "compile/..." diagnostics.
 std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params,
                                 std::vector<nnef_runtime::TensorSpec> inputs,
                                 std::vector<nnef_runtime::TensorSpec> outputs,

@@ -17,7 +17,8 @@ namespace generator {
 namespace {
 
 constexpr double unknown = std::numeric_limits<double>::infinity();
-constexpr int noisy_runs = 3;
+/// Enough that items which are equal but for rounding change their order in one of them.
+constexpr int noisy_runs = 12;
 /// A few units in the last place of float32.
 constexpr double noise = 0x1p-21;
 
