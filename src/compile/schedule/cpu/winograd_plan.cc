@@ -15,10 +15,10 @@ constexpr double kPerCycle = 2;
 constexpr double kLatency = 4;
 constexpr double kLoopCycles = 0.5;
 constexpr double kEfficiency = 0.8;      // of direct convolution: its tile is not always the best
-constexpr double kStreamedPerCycle = 8;  // bytes from behind the second cache, for each core
-constexpr double kInputCycles = 4;       // of both steps of a transform and its copies, for each
-constexpr double kOutputCycles = 3;      // vector of the transformed items
-constexpr double kGain = 0.9;            // less than this would not be worth larger weights
+constexpr double kStreamedPerCycle = 5;  // bytes from behind the second cache, for each core
+constexpr double kInputCycles = 6;       // of both steps of a transform and its copies, for each
+constexpr double kOutputCycles = 5;      // vector of the transformed items
+constexpr double kGain = 0.8;            // less than this would not be worth larger weights
 constexpr int64_t kFewestChannels = 16;
 constexpr int64_t kFewestTiles = 4;
 
