@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/schedule/cpu/schedule.h"
 #include "nnef_runtime/session.h"
 #include "tvm/object.h"
 
@@ -13,6 +14,7 @@ namespace nnef_tvm {
 
 struct CompileOptions {
   std::string target = "llvm";  ///< llvm (this machine's CPU) or TVM's JSON target
+  WinogradUse winograd = WinogradUse::kWherePays;
 };
 
 /// The result: an executable whose "main" takes the inputs, the states and then `parameters`
