@@ -4,8 +4,10 @@
 
 #include "compile/cpu_target.h"
 #include "compile/kernels/winograd.h"
+#include "compile/passes/fold_affine.h"
 #include "compile/passes/hoist_constants.h"
 #include "compile/passes/layout.h"
+#include "compile/passes/simplify.h"
 #include "compile/pipeline.h"
 #include "compile/schedule/cpu/schedule.h"
 #include "runtime/error_text.h"
@@ -59,7 +61,8 @@ struct Model {
 /// The module with all its operators lowered; what depends on weights alone is computed.
 Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, const Target& target,
             WinogradUse winograd, nnef::Diagnostics& diagnostics) {
-  SplitModel split = split_transform(tidy(convert_layout(tidy(module), target)));
+  const IRModule lean = fold_affine(simplify(tidy(module)));
+  SplitModel split = split_transform(simplify(tidy(convert_layout(lean, target))));
   IRModule main = use_winograd(split.main, "main", cpu_traits(target), winograd);
   main = lower_operators(main, "main", diagnostics);
   if (diagnostics.has_errors()) return {};

@@ -8,6 +8,7 @@ namespace nnef_tvm {
 ffi::Module build_tir(const IRModule& prim_funcs, const Target& target) {
   Target hosted = with_host(target, target);
   TargetScope scope(hosted);
+  MaskedVectorsScope masked;
   IRModule module = run_pass(tir_pass::bind_target(hosted), prim_funcs);
   for (const Pass& pass : tir_pass::lowering_for_cpu()) module = run_pass(pass, module);
   return call<ffi::Module>("target.build.llvm", module, target);

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tvm/ir.h"
+#include "tvm/ir_module.h"
 #include "tvm/te.h"
 
 namespace nnef_tvm {
@@ -187,17 +190,34 @@ void TirSchedule::transform_layout_unpadded(const Block& block, const ObjectRef&
              kWrittenBuffer, map, nullptr, /*assume_injective=*/true);
 }
 
+void TirSchedule::clamp_reads(const Block& block, const Var& variable, int64_t last) {
+  const ObjectRef old = node(block);
+  const auto written = field<Array<ObjectRef>>(old, "writes");
+  const auto is_written = [&](const ObjectRef& load) {
+    return std::any_of(written.begin(), written.end(), [&](const ObjectRef& region) {
+      return field<ObjectRef>(region, "source").same_as(field<ObjectRef>(load, "source"));
+    });
+  };
+  const PrimExpr clamped = min(variable, int_imm(last, item_type(variable)));
+  const ObjectRef replacement =
+      replace_objects(as<Expr>(old), "ir.TensorLoad", [&](const ObjectRef& load) -> ObjectRef {
+        if (is_written(load)) return load;
+        return replace_objects(as<Expr>(load), "ir.Var", [&](const ObjectRef& var) -> ObjectRef {
+          return var.same_as(variable) ? ObjectRef(clamped) : var;
+        });
+      });
+  const auto state = call<ObjectRef>("s_tir.schedule.ScheduleGetState", handle_);
+  const auto sref = call<ObjectRef>("s_tir.schedule.ScheduleGetSRef", handle_, block);
+  call<void>("s_tir.schedule.ScheduleStateReplace", state, sref, replacement,
+             Map<ObjectRef, ObjectRef>{{old, replacement}});
+}
+
 Block TirSchedule::decompose_reduction(const Block& block, const Loop& loop) {
   return call<Block>("s_tir.schedule.ScheduleDecomposeReduction", handle_, block, loop);
 }
 
 Block TirSchedule::rfactor(const Loop& loop, int axis) {
   return call<Block>("s_tir.schedule.ScheduleRFactor", handle_, loop, axis);
-}
-
-void TirSchedule::pad_einsum(const Block& block, const std::vector<int64_t>& padding) {
-  call<void>("s_tir.schedule.SchedulePadEinsum", handle_, block,
-             Array<int64_t>(padding.begin(), padding.end()));
 }
 
 void TirSchedule::annotate(const Block& block, const std::string& key, int64_t value) {

@@ -69,11 +69,14 @@ class TirSchedule {
   /// undefined.
   void transform_layout_unpadded(const Block& block, const ObjectRef& map);
 
+  /// The block's reads (but those of what it writes) take min(variable, last) for its iteration
+  /// variable: within its extent, that is the same.
+  void clamp_reads(const Block& block, const Var& variable, int64_t last);
+
   Block decompose_reduction(const Block& block, const Loop& loop);
   /// Makes the loop a spatial axis (the last one) of partial results; returns the block that
   /// computes them.
   Block rfactor(const Loop& loop, int axis);
-  void pad_einsum(const Block& block, const std::vector<int64_t>& padding);
 
   void annotate(const Block& block, const std::string& key, int64_t value);
 

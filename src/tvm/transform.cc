@@ -6,6 +6,22 @@ IRModule run_pass(const Pass& pass, const IRModule& module) {
   return call<IRModule>("transform.RunPass", pass, module);
 }
 
+MaskedVectorsScope::MaskedVectorsScope() {
+  constexpr int kDefaultLevel = 2;
+  const Map<String, Any> config = {{"tirx.enable_buffer_level_predication", true}};
+  context_ = call<ObjectRef>("transform.PassContext", kDefaultLevel, Array<String>(),
+                             Array<String>(), Array<ObjectRef>(), config);
+  call<void>("transform.EnterPassContext", context_);
+}
+
+MaskedVectorsScope::~MaskedVectorsScope() {
+  try {
+    call<void>("transform.ExitPassContext", context_);
+  } catch (const ffi::Error&) {
+    // Of the instruments of a context; this one has none.
+  }
+}
+
 namespace relax_pass {
 
 Pass canonicalize_bindings() { return call<Pass>("relax.transform.CanonicalizeBindings"); }

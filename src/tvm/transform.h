@@ -8,6 +8,19 @@ namespace nnef_tvm {
 /// Runs one pass. Passes that depend on the target read it from the current TargetScope (target.h).
 IRModule run_pass(const Pass& pass, const IRModule& module);
 
+/// While it lives, this thread's passes turn vectors with a condition on each lane (`i < n`) into
+/// masked loads and stores instead of scalar loops.
+class MaskedVectorsScope {
+ public:
+  MaskedVectorsScope();
+  ~MaskedVectorsScope();
+  MaskedVectorsScope(const MaskedVectorsScope&) = delete;
+  MaskedVectorsScope& operator=(const MaskedVectorsScope&) = delete;
+
+ private:
+  ObjectRef context_;
+};
+
 namespace relax_pass {
 
 Pass canonicalize_bindings();

@@ -1,7 +1,10 @@
 #include "compile/schedule/cpu/schedule.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstring>
 #include <functional>
 
 #include "compile/cpu_target.h"
@@ -42,6 +45,24 @@ IRModule module_of(const Case& item) {
   return builder.finish("main", y, small_model::one_input());
 }
 
+/// The tensor in memory that ends (up to alignment) where nothing may be read.
+ffi::Tensor guarded(const ffi::Tensor& tensor) {
+  constexpr size_t kAlignment = 64;
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t bytes = ffi::GetDataSize(*tensor.GetDLTensorPtr());
+  const size_t room = (bytes / page + 1) * page;
+  void* memory =
+      mmap(nullptr, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT_NE(memory, MAP_FAILED);
+  auto* begin = static_cast<char*>(memory);
+  EXPECT_EQ(mprotect(begin + room, page, PROT_NONE), 0);
+  char* data = begin + (room - bytes) / kAlignment * kAlignment;
+  std::memcpy(data, tensor.data_ptr(), bytes);
+  std::shared_ptr<const void> owner(memory, [=](void* p) { munmap(p, room + page); });
+  const auto shape = tensor.shape();
+  return view_tensor(data, std::vector<int64_t>(shape.begin(), shape.end()), tensor.dtype(), owner);
+}
+
 class CpuSchedule : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override { ASSERT_TRUE(load_compiler(diagnostics_)) << nnef::format(diagnostics_); }
@@ -56,9 +77,9 @@ class CpuSchedule : public ::testing::TestWithParam<Case> {
     const ffi::Module executable = build_executable(module, host_target());
     const ffi::Module machine =
         nnef_runtime::start_vm(executable, nnef_runtime::VmAllocator::naive);
-    std::vector<ffi::Any> args{numbers(item.input, 0)};
+    std::vector<ffi::Any> args{guarded(numbers(item.input, 0))};
     for (const Ints& shape : item.weights) {
-      args.push_back(numbers(shape, static_cast<int>(args.size())));
+      args.push_back(guarded(numbers(shape, static_cast<int>(args.size()))));
     }
     std::vector<ffi::AnyView> views(args.begin(), args.end());
     ffi::Any result;

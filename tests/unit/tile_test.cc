@@ -69,8 +69,9 @@ TEST(Tile, FillsTheRegistersOfEachCpu) {
     EXPECT_GE(avx512->accumulators(), 24);
     EXPECT_GE(neon->accumulators(), 16);
     for (const Tile& tile : {*avx2, *avx512, *neon}) {
-      for (const TilePart& part : tile.parts)
-        EXPECT_EQ(problem.extents[part.axis] % part.extent, 0);
+      for (const TilePart& part : tile.parts) {
+        EXPECT_TRUE(part.clamped || problem.extents[part.axis] % part.extent == 0);
+      }
     }
   }
 }
@@ -96,8 +97,18 @@ TEST(Tile, NeverReachesBeyondWhatCannotBePadded) {
   problem.operands[1].packable[2] = false;
   const auto tile = choose_tile(problem, kAvx512);
   ASSERT_TRUE(tile);
-  EXPECT_FALSE(tile->reaches_beyond());
+  EXPECT_FALSE(tile->beyond);
   EXPECT_EQ(problem.extents[tile->vector_axis] % tile->width(), 0);
+}
+
+TEST(Tile, ReadsLastRowsAgainInsteadOfCopyingFew) {
+  TileProblem problem = product(197, 64, 197, false);
+  const auto tile = choose_tile(problem, kAvx2);
+  ASSERT_TRUE(tile);
+  ASSERT_FALSE(tile->parts.empty());
+  EXPECT_TRUE(tile->packings.empty());
+  EXPECT_TRUE(tile->parts[0].clamped);
+  EXPECT_GE(tile->accumulators(), 8);
 }
 
 TEST(Tile, PacksRowsThatTheTileDoesNotDivide) {

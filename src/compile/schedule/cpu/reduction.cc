@@ -73,6 +73,9 @@ class TiledReduction {
 
   void apply() {
     const std::optional<BlockInfo> epilogue = epilogue_of(schedule_, info_);
+    for (const TilePart& part : tile_.parts) {
+      if (part.clamped) clamp(part);
+    }
     for (const Packing& packing : tile_.packings) pack(packing);
     const Block store = schedule_.cache_write(info_.block, 0, "local");
     if (scatters() || tile_.reaches_beyond()) lay_out_accumulators();
@@ -92,8 +95,12 @@ class TiledReduction {
 
   /// Whether a vector's lanes go to the result one by one. Such stores are left as loops: unrolled,
   /// they would be thousands of instructions.
-  bool scatters() const {
-    return tile_.beyond || !info_.writes[0].steps[tile_.vector_axis].is_unit();
+  bool scatters() const { return !info_.writes[0].steps[tile_.vector_axis].is_unit(); }
+
+  /// What is read for results beyond the axis, which nobody stores, is there.
+  void clamp(const TilePart& part) {
+    const Iteration& iteration = info_.iterations[part.axis];
+    schedule_.clamp_reads(info_.block, iteration.var, iteration.extent - 1);
   }
 
   void pack(const Packing& packing) {
@@ -136,7 +143,7 @@ class TiledReduction {
       if (axis == tile_.vector_axis) continue;
       const TilePart* part = tile_.part(axis);
       if (!part) {
-        others_.push_back(loops[axis]);
+        (moves_with_vector(axis) ? others_ : part_outer_).push_back(loops[axis]);
         continue;
       }
       const std::vector<Loop> halves = split_loop(loops[axis], {part->extent}, part->beyond);
@@ -147,6 +154,25 @@ class TiledReduction {
 
   std::vector<Loop> split_loop(const Loop& loop, const std::vector<int64_t>& inner, bool beyond) {
     return beyond ? schedule_.split_beyond(loop, inner) : schedule_.split(loop, inner);
+  }
+
+  /// Whether an operand moves both with the vector axis and with this one.
+  bool moves_with_vector(size_t axis) const {
+    return std::any_of(info_.reads.begin(), info_.reads.end(), [&](const Access& read) {
+      return !read.steps[tile_.vector_axis].is_none() && !read.steps[axis].is_none();
+    });
+  }
+
+  /// Into how many pieces the axes are cut that move no operand of the vector axis.
+  double rounds() const {
+    double count = 1;
+    for (size_t i = 0; i < info_.iterations.size(); ++i) {
+      const TilePart* part = tile_.part(i);
+      if (info_.iterations[i].reduces || i == tile_.vector_axis || moves_with_vector(i)) continue;
+      count *= static_cast<double>(info_.iterations[i].extent) /
+               static_cast<double>(part ? part->extent : 1);
+    }
+    return count;
   }
 
   /// Bytes read over the whole nest by operands that move with the vector axis (`vector` true) or
@@ -172,12 +198,9 @@ class TiledReduction {
     if (all_move_with_vector() || tile_.parts.empty()) return false;
     const double others = bytes(false);
     if (others <= traits_.l2_bytes) return true;
-    const TilePart& part = tile_.parts.front();
     const double pieces = static_cast<double>(info_.iterations[tile_.vector_axis].extent) /
                           static_cast<double>(tile_.width());
-    const double rounds =
-        static_cast<double>(info_.iterations[part.axis].extent) / static_cast<double>(part.extent);
-    return others * pieces + bytes(true) <= others + bytes(true) * rounds;
+    return others * pieces + bytes(true) <= others + bytes(true) * rounds();
   }
 
   void order() {
@@ -272,31 +295,6 @@ std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInf
     return std::nullopt;
   }
   return info;
-}
-
-bool pad_product(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
-                 const std::vector<Var>& weights) {
-  const auto is_product_operand = [&](const Access& read) {
-    return std::all_of(read.indices.begin(), read.indices.end(), [&](const PrimExpr& index) {
-      return std::any_of(info.iterations.begin(), info.iterations.end(),
-                         [&](const Iteration& i) { return index.same_as(i.var); });
-    });
-  };
-  if (!tile.beyond || std::any_of(info.reads.begin(), info.reads.end(),
-                                  [&](const Access& read) { return reads_weight(read, weights); }))
-    return false;
-  if (!std::all_of(info.reads.begin(), info.reads.end(), is_product_operand)) return false;
-  std::vector<int64_t> factors(info.iterations.size(), 1);
-  factors[tile.vector_axis] = tile.width();
-  for (const TilePart& part : tile.parts) {
-    if (part.beyond) factors[part.axis] = part.extent;
-  }
-  try {
-    schedule.pad_einsum(info.block, factors);
-  } catch (const ffi::Error&) {
-    return false;  // not the product of matrices that TVM knows how to pad
-  }
-  return true;
 }
 
 void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,

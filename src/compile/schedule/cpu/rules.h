@@ -41,11 +41,6 @@ void schedule_any(TirSchedule& schedule, const BlockInfo& info, const CpuTraits&
 /// The elementwise block that alone consumes the reduction's result, item by item.
 std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInfo& reduction);
 
-/// Pads a product of activations (with a short reduction, whose results cannot be stored lane by
-/// lane) so that the tile's axes divide; a stage after it drops the padding. Whether it did.
-bool pad_product(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
-                 const std::vector<Var>& weights);
-
 TileProblem tile_problem(const BlockInfo& info, const std::vector<Var>& weights);
 
 /// Fuses leading loops until there is work for all cores and makes them parallel. `loops` are

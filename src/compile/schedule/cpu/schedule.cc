@@ -17,11 +17,7 @@ constexpr const char* kScheduled = "tirx.is_scheduled";
 void schedule_reduction(TirSchedule& schedule, BlockInfo info, const std::vector<Var>& weights,
                         const CpuTraits& traits) {
   if (!info.regular) return schedule_any(schedule, info, traits);
-  std::optional<Tile> tile = choose_tile(tile_problem(info, weights), traits);
-  if (tile && pad_product(schedule, info, *tile, weights)) {
-    info = inspect(schedule, info.block);
-    tile = choose_tile(tile_problem(info, weights), traits);
-  }
+  const std::optional<Tile> tile = choose_tile(tile_problem(info, weights), traits);
   const std::optional<double> row = row_reduction_cycles(info, traits);
   if (row && (!tile || *row < tile->cycles)) {
     schedule_row_reduction(schedule, info, traits);

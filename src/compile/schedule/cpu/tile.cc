@@ -13,16 +13,16 @@ constexpr size_t kPartAxes = 3;  // axes considered for the rest of the tile: th
 constexpr double kPerCycle = 2;
 constexpr double kLatency = 4;
 constexpr double kLoopCycles = 0.5;
-constexpr double kStreamedBytesPerCycle = 10;  // from the second cache
-constexpr double kScatterFactor = 1.5;  // loading or storing the lanes of a vector one by one
-constexpr double kComplexFactor = 2;    // computing the address of each lane
-constexpr double kCopyCycles = 2;       // for each item of a packed copy
+constexpr double kStreamedVectors = 0.35;  // from the second cache in each cycle
+constexpr double kScatterFactor = 1.5;     // loading or storing the lanes of a vector one by one
+constexpr double kComplexFactor = 2;       // computing the address of each lane
+constexpr double kCopyCycles = 2;          // for each item of a packed copy
+constexpr double kVectorCopies = 4;        // so many times faster where the pieces are contiguous
 constexpr double kDistance = 0.005;
-// Guards around the results of a partial tile: between few tiles the compiler takes them out of the
-// loops.
-constexpr int64_t kFewTiles = 4;
-constexpr double kFewGuards = 1.2;
-constexpr double kManyGuards = 3.5;
+// Items of so many rows are read from where they are; more would be in each other's way in the
+// first cache, whose ways are few.
+constexpr int64_t kMaxRows = 8;
+constexpr double kClamped = 1.12;  // rows with addresses of their own, conditions on their results
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -82,7 +82,9 @@ class Candidate {
   }
 
   void pack_for_part(Tile& tile, TilePart& part) const {
-    part.beyond = has_rest(part.axis, part.extent) && pack_all(tile, part.axis, part.extent);
+    part.beyond = has_rest(part.axis, part.extent);
+    if (!part.beyond) return;
+    part.clamped = part.extent <= kMaxRows || !pack_all(tile, part.axis, part.extent);
   }
 
   /// How many different items (or vectors) of an operand one step of the reduction loads.
@@ -107,31 +109,53 @@ class Candidate {
     });
   }
 
-  /// What one step reads of operands that only the vector axis moves, when they do not stay in the
-  /// first cache from one tile to the next.
-  double streamed_bytes(const Tile& tile, double reduction) const {
-    double bytes = 0;
-    for (const TileOperand& operand : problem_.operands) {
-      const bool shared = std::all_of(tile.parts.begin(), tile.parts.end(), [&](const TilePart& p) {
-        return operand.steps[p.axis].is_none();
-      });
-      if (shared && !operand.steps[tile.vector_axis].is_none()) {
-        bytes += static_cast<double>(tile.width() * problem_.item_bytes);
-      }
+  double tile_items(const Tile& tile, const TileOperand& operand) const {
+    double items =
+        operand.steps[tile.vector_axis].is_none() ? 1 : static_cast<double>(tile.width());
+    for (const TilePart& part : tile.parts) {
+      if (!operand.steps[part.axis].is_none()) items *= static_cast<double>(part.extent);
     }
-    return bytes * reduction > traits_.l1_bytes ? bytes : 0;
+    return items;
+  }
+
+  /// Whether each step of the reduction reads other items, as in products of matrices.
+  bool reads_each_once(const TileOperand& operand) const {
+    double moved = 1;
+    for (size_t i = 0; i < problem_.extents.size(); ++i) {
+      if (!operand.steps[i].is_none()) moved *= static_cast<double>(problem_.extents[i]);
+    }
+    return moved <= static_cast<double>(operand.items);
+  }
+
+  /// What one step reads of operands that do not stay in the first cache from one tile to the
+  /// next: those that only the vector axis moves, when they are too large, and then also those
+  /// that only the parts move.
+  double streamed_bytes(const Tile& tile, double reduction) const {
+    double shared = 0, others = 0;
+    for (const TileOperand& operand : problem_.operands) {
+      const bool moved_by_part =
+          std::any_of(tile.parts.begin(), tile.parts.end(),
+                      [&](const TilePart& p) { return !operand.steps[p.axis].is_none(); });
+      const bool moved_by_vector = !operand.steps[tile.vector_axis].is_none();
+      const double bytes = tile_items(tile, operand) * problem_.item_bytes;
+      if (moved_by_vector && !moved_by_part) shared += bytes;
+      if (moved_by_part && !moved_by_vector && reads_each_once(operand)) others += bytes;
+    }
+    return shared * reduction > traits_.l1_bytes ? shared + others : 0;
   }
 
   double step_cycles(const Tile& tile, double reduction) const {
     double load_count = 0;
     for (size_t i = 0; i < problem_.operands.size(); ++i) load_count += loads(tile, i);
-    return std::max({static_cast<double>(tile.accumulators()) / kPerCycle, load_count / kPerCycle,
-                     kLatency, streamed_bytes(tile, reduction) / kStreamedBytesPerCycle}) +
+    const double streamed = streamed_bytes(tile, reduction) / traits_.vector_bytes;
+    // What comes from the second cache also takes the first cache's time.
+    return std::max({static_cast<double>(tile.accumulators()) / kPerCycle,
+                     load_count / kPerCycle + streamed, kLatency, streamed / kStreamedVectors}) +
            kLoopCycles;
   }
 
   double store_cycles(const Tile& tile) const {
-    const bool scatters = !problem_.result_steps[tile.vector_axis].is_unit() || tile.beyond;
+    const bool scatters = !problem_.result_steps[tile.vector_axis].is_unit();
     const double lanes = scatters ? static_cast<double>(tile.lanes) * kScatterFactor : 1;
     return static_cast<double>(tile.accumulators()) * lanes + 2 * kLatency;
   }
@@ -140,10 +164,7 @@ class Candidate {
     double factor = 1;
     for (size_t i = 0; i < tile.parts.size(); ++i) {
       const TilePart& part = tile.parts[i];
-      if (has_rest(part.axis, part.extent) && !part.beyond) {
-        const int64_t tiles = ceil_div(problem_.extents[part.axis], part.extent);
-        factor *= tiles <= kFewTiles ? kFewGuards : kManyGuards;
-      }
+      if (part.clamped) factor *= kClamped;
       // Of two axes the later one is closer in memory.
       if (i + 1 < tile.parts.size()) factor *= 1 + kDistance * static_cast<double>(part.extent);
     }
@@ -154,7 +175,10 @@ class Candidate {
     double items = 0;
     for (const Packing& packing : tile.packings) {
       const TileOperand& operand = problem_.operands[packing.operand];
-      if (!operand.weight) items += static_cast<double>(operand.items);
+      if (operand.weight) continue;
+      const bool by_vectors =
+          packing.axis == tile.vector_axis && operand.steps[packing.axis].is_unit();
+      items += static_cast<double>(operand.items) / (by_vectors ? kVectorCopies : 1);
     }
     return items * kCopyCycles;
   }

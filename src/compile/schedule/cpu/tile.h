@@ -32,8 +32,9 @@ struct TileProblem {
 struct TilePart {
   size_t axis;
   int64_t extent;
-  bool beyond = false;  ///< the last piece reaches beyond the axis, into the padding of packed
-                        ///< operands; else guarded
+  bool beyond = false;   ///< the last piece reaches beyond the axis, into the padding of packed
+                         ///< operands
+  bool clamped = false;  ///< or so that the operands' last items are read again
 };
 
 /// An operand copied so that pieces of an axis are innermost, the last one padded.
