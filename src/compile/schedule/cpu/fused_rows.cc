@@ -164,9 +164,11 @@ bool fuse_rows(TirSchedule& schedule, const CpuTraits& traits) {
   }
   const auto reductions = std::count_if(stages.begin(), stages.end(),
                                         [](const BlockInfo& info) { return info.reduction; });
-  if (reductions < 2 || stages.back().reduction) return false;
+  if (reductions == 0 || stages.size() < 2 || stages.back().reduction) return false;
   const std::optional<Rows> rows = rows_of(stages);
   if (!rows) return false;
+  // One reduction, with results of one item: nothing of the row is used again.
+  if (reductions == 1 && stages.back().volume() == rows->count) return false;
   // A few long rows: each stage by itself occupies all cores.
   if (rows->count < traits.cores && rows->length >= kParallelThreshold) return false;
   FusedRows(schedule, *rows, traits).apply(stages);
