@@ -45,17 +45,9 @@ std::optional<PrimFunc> with_fused_rows(const PrimFunc& function, const CpuTrait
   return schedule.function();
 }
 
-PrimFunc with_rules(const PrimFunc& function, const std::vector<Var>& weights,
-                    const CpuTraits& traits) {
-  TirSchedule schedule(function);
-  inline_stages(schedule);
-  // Scheduling a reduction takes away the elementwise block after it, never another reduction.
-  std::vector<Block> reductions = schedule.blocks();
-  std::erase_if(reductions, [&](const Block& b) { return !inspect(schedule, b).reduction; });
-  for (const Block& block : reductions) {
-    schedule_reduction(schedule, inspect(schedule, block), weights, traits);
-  }
-  for (const Block& block : schedule.blocks()) {
+void schedule_rest(TirSchedule& schedule, const std::vector<Block>& blocks,
+                   const CpuTraits& traits) {
+  for (const Block& block : blocks) {
     const BlockInfo info = inspect(schedule, block);
     if (info.reduction || rewrites_layout(schedule, block)) continue;
     if (info.regular) {
@@ -64,6 +56,23 @@ PrimFunc with_rules(const PrimFunc& function, const std::vector<Var>& weights,
       schedule_any(schedule, info, traits);
     }
   }
+}
+
+PrimFunc with_rules(const PrimFunc& function, const std::vector<Var>& weights,
+                    const CpuTraits& traits) {
+  TirSchedule schedule(function);
+  if (const auto rest = schedule_winograd(schedule, traits)) {
+    schedule_rest(schedule, *rest, traits);
+    return schedule.function();
+  }
+  inline_stages(schedule);
+  // Scheduling a reduction takes away the elementwise block after it, never another reduction.
+  std::vector<Block> reductions = schedule.blocks();
+  std::erase_if(reductions, [&](const Block& b) { return !inspect(schedule, b).reduction; });
+  for (const Block& block : reductions) {
+    schedule_reduction(schedule, inspect(schedule, block), weights, traits);
+  }
+  schedule_rest(schedule, schedule.blocks(), traits);
   return schedule.function();
 }
 
