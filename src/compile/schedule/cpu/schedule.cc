@@ -33,6 +33,14 @@ bool rewrites_layout(const TirSchedule& schedule, const Block& block) {
          0;
 }
 
+/// nullopt when the function is no such chain.
+std::optional<PrimFunc> with_fused_rows(const PrimFunc& function, const CpuTraits& traits) {
+  TirSchedule schedule(function);
+  inline_stages(schedule);
+  if (!fuse_rows(schedule, traits)) return std::nullopt;
+  return schedule.function();
+}
+
 void schedule_rest(TirSchedule& schedule, const std::vector<Block>& blocks,
                    const CpuTraits& traits) {
   for (const Block& block : blocks) {
@@ -75,6 +83,11 @@ PrimFunc with_general_rule(const PrimFunc& function, const CpuTraits& traits) {
 /// The best schedule that can be made; each step down needs less of the function.
 PrimFunc scheduled(const PrimFunc& function, const std::vector<Var>& weights,
                    const CpuTraits& traits) {
+  try {
+    if (const auto fused = with_fused_rows(function, traits)) return *fused;
+  } catch (const ffi::Error&) {
+    // TVM does not see all stages as parts of a row.
+  }
   if (!weights.empty()) {
     try {
       return with_rules(function, weights, traits);
