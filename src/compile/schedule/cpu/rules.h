@@ -29,8 +29,8 @@ void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info, const 
 /// An estimate like Tile::cycles; nullopt when the rule does not apply.
 std::optional<double> row_reduction_cycles(const BlockInfo& info, const CpuTraits& traits);
 
-/// Schedules the whole function when it is a chain of reductions along rows and of elementwise stages
-/// on these rows. Whether it is.
+/// Schedules the whole function when it is a chain of reductions along rows and of elementwise
+/// stages on these rows. Whether it is.
 bool fuse_rows(TirSchedule& schedule, const CpuTraits& traits);
 
 void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits);
