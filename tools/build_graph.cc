@@ -24,14 +24,15 @@ std::vector<nnef_runtime::StateSpec> specs(std::vector<nnef_tvm::ImportedState> 
 
 }  // namespace
 
-std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph, const std::string& target,
+std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph,
+                                                const nnef_tvm::CompileOptions& options,
                                                 nnef::Diagnostics& diagnostics) {
   if (!nnef_tvm::load_compiler(diagnostics)) return std::nullopt;
   auto imported = nnef_tvm::import_graph(graph, {.keep_params = true}, diagnostics);
   if (!imported) return std::nullopt;
   return nnef_tvm::compile(std::move(imported->module), std::move(imported->params),
-                           specs(imported->inputs), specs(imported->outputs), {.target = target},
-                           diagnostics, specs(std::move(imported->states)));
+                           specs(imported->inputs), specs(imported->outputs), options, diagnostics,
+                           specs(std::move(imported->states)));
 }
 
 std::unique_ptr<nnef_runtime::Session> create_session(nnef_tvm::Compiled compiled, int threads,

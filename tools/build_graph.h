@@ -13,7 +13,8 @@
 namespace nnefc {
 
 /// The compounds of `graph` that stand whole must have a lowering (nnef_tvm::has_lowering).
-std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph, const std::string& target,
+std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph,
+                                                const nnef_tvm::CompileOptions& options,
                                                 nnef::Diagnostics& diagnostics);
 std::unique_ptr<nnef_runtime::Session> create_session(nnef_tvm::Compiled compiled, int threads,
                                                       nnef::Diagnostics& diagnostics);

@@ -116,7 +116,7 @@ std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const 
   as_lowered.compounds = Compounds::as_lowered;
   const auto graph = load(model, as_lowered, diagnostics);
   if (!graph) return std::nullopt;
-  return compile_graph(*graph, target, diagnostics);
+  return compile_graph(*graph, {.target = target}, diagnostics);
 }
 
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,

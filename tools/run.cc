@@ -24,7 +24,7 @@ struct NamedTensor {
 
 struct Results {
   std::vector<NamedTensor> outputs;
-  std::vector<NamedTensor> all;  ///< every tensor of the graph, for --dump-all
+  std::vector<NamedTensor> all;    ///< every tensor of the graph, for --dump-all
   std::vector<NamedState> states;  ///< that the next run begins with, for --save-state
 };
 

@@ -46,10 +46,10 @@ std::optional<nnef::TensorData> read_state(const NamedState& state, const std::s
   if (data == nullptr) return std::nullopt;
   if (data->shape == state.value.shape)
     return converted_input(*data, state.value.type, state.name, path, diagnostics);
-  diagnostics.file_error("states/shape", path, std::nullopt,
-                         fmt::format("the file holds shape {}, but state '{}' has shape {}",
-                                     nnef::to_string(data->shape), state.name,
-                                     nnef::to_string(state.value.shape)));
+  diagnostics.file_error(
+      "states/shape", path, std::nullopt,
+      fmt::format("the file holds shape {}, but state '{}' has shape {}",
+                  nnef::to_string(data->shape), state.name, nnef::to_string(state.value.shape)));
   return std::nullopt;
 }
 

@@ -24,7 +24,7 @@ struct TensorSpec {
 /// A variable that the model updates: runs read its value, and replace it when they are done.
 struct StateSpec {
   TensorSpec tensor;
-  std::string label;            ///< of its data in the model's files
+  std::string label;           ///< of its data in the model's files
   ::tvm::ffi::Tensor initial;  ///< before the first run; never written to
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compile/cpu_target.h"
+#include "compile/kernels/winograd.h"
 #include "compile/passes/fold_affine.h"
 #include "compile/passes/hoist_constants.h"
 #include "compile/passes/layout.h"
@@ -59,10 +60,11 @@ struct Model {
 
 /// The module with all its operators lowered; what depends on weights alone is computed.
 Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, const Target& target,
-            nnef::Diagnostics& diagnostics) {
+            WinogradUse winograd, nnef::Diagnostics& diagnostics) {
   const IRModule lean = fold_affine(simplify(tidy(module)));
   SplitModel split = split_transform(simplify(tidy(convert_layout(lean, target))));
-  IRModule main = lower_operators(split.main, "main", diagnostics);
+  IRModule main = use_winograd(split.main, "main", cpu_traits(target), winograd);
+  main = lower_operators(main, "main", diagnostics);
   if (diagnostics.has_errors()) return {};
   Model model;
   if (!params.empty()) {
@@ -91,11 +93,11 @@ struct Interface {
   std::vector<nnef_runtime::StateSpec> states;
 };
 
-std::optional<Compiled> compile_for(const Target& target, const IRModule& module,
-                                    const std::vector<ffi::Tensor>& params, Interface interface,
-                                    nnef::Diagnostics& diagnostics) {
+std::optional<Compiled> compile_for(const Target& target, WinogradUse winograd,
+                                    const IRModule& module, const std::vector<ffi::Tensor>& params,
+                                    Interface interface, nnef::Diagnostics& diagnostics) {
   TargetScope scope(target);
-  Model lowered = lower(module, params, target, diagnostics);
+  Model lowered = lower(module, params, target, winograd, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   Model ready = schedule(lowered, target);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
@@ -124,7 +126,7 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
   try {
     auto target = choose_target(options.target, diagnostics);
     if (!target) return std::nullopt;
-    return compile_for(*target, module, params,
+    return compile_for(*target, options.winograd, module, params,
                        {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
   } catch (const ffi::Error& error) {
     report_internal(nnef_runtime::first_line(error), diagnostics);

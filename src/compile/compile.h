@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/schedule/cpu/schedule.h"
 #include "nnef_runtime/session.h"
 #include "tvm/object.h"
 
@@ -13,6 +14,7 @@ namespace nnef_tvm {
 
 struct CompileOptions {
   std::string target = "llvm";  ///< llvm (this machine's CPU) or TVM's JSON target
+  WinogradUse winograd = WinogradUse::kWherePays;
 };
 
 /// The result: an executable whose "main" takes the inputs, the states and then `parameters`
@@ -29,10 +31,10 @@ struct Compiled {
       cpu_features;  ///< features that the code uses, by GCC's names ("avx512f")
 };
 
-/// `module` has a function "main" that takes inputs, states and parameters, with attribute num_input
-/// = number of inputs and states; `params` are the values of the parameters. What depends on parameters alone is computed now (constant
-/// folding of whole weight chains). `inputs`, `outputs` and `states` describe the interface.
-/// Reports "compile/..." diagnostics.
+/// `module` has a function "main" that takes inputs, states and parameters, with attribute
+/// num_input = number of inputs and states; `params` are the values of the parameters. What depends
+/// on parameters alone is computed now (constant folding of whole weight chains). `inputs`,
+/// `outputs` and `states` describe the interface. Reports "compile/..." diagnostics.
 std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params,
                                 std::vector<nnef_runtime::TensorSpec> inputs,
                                 std::vector<nnef_runtime::TensorSpec> outputs,

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "compile/kernels/kernels.h"
+#include "compile/kernels/transcendental.h"
 #include "compile/passes/hold_outputs.h"
 #include "runtime/parallel.h"
 #include "runtime/threads.h"
@@ -80,6 +81,7 @@ SplitModel split_transform(const IRModule& module) {
 IRModule lower_operators(const IRModule& module, const std::string& entry,
                          nnef::Diagnostics& diagnostics) {
   register_tir_builder();
+  register_transcendentals();
   IRModule legal = run_pass(relax_pass::legalize_ops(legalisation_map()), module);
   report_unsupported(legal, entry, diagnostics);
   if (diagnostics.has_errors()) return legal;

@@ -44,7 +44,8 @@ Dim separable_transposed(const OpView& op) {
 
 Dim product(const OpView& op) {
   const Shape& a = op.shape("A");
-  const Dim inner = op.logical("transposeA") ? a[a.size() - 2] : a.back();
+  const bool rows = op.logical("transposeA") && a.size() > 1;
+  const Dim inner = rows ? a[a.size() - 2] : a.back();
   return volume(result_shape(op, "C")) * inner;
 }
 

@@ -64,9 +64,9 @@ class Importer {
   const ImportOptions& options_;
   nnef::Diagnostics& diagnostics_;
   NameSupply names_;
-  std::vector<Expr> values_;    ///< of each tensor of the graph
-  std::set<uint32_t> outputs_;  ///< tensors that the function returns
-  std::set<uint32_t> bound_;    ///< results of operations so far
+  std::vector<Expr> values_;              ///< of each tensor of the graph
+  std::set<uint32_t> outputs_;            ///< tensors that the function returns
+  std::set<uint32_t> bound_;              ///< results of operations so far
   std::map<std::string, size_t> states_;  ///< places in imported_.states, by label_key
   std::vector<Expr> old_states_;          ///< the parameters, in the order of imported_.states
   std::vector<TensorRef> new_states_;     ///< the results of the updates, in that order

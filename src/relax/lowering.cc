@@ -167,7 +167,8 @@ std::vector<Expr> lower(const LoweringRow& row, const LoweringContext& context) 
 bool has_lowering(std::string_view operation) { return find_lowering(operation) != nullptr; }
 
 std::vector<LoweringInfo> lowerings() {
-  std::vector<LoweringInfo> infos{{"external", "own"}, {"variable", "own"}, {"update", "own"}};  // by import_graph
+  std::vector<LoweringInfo> infos{
+      {"external", "own"}, {"variable", "own"}, {"update", "own"}};  // by import_graph
   for (const auto& [operation, row] : lowering_index()) {
     infos.push_back({operation, is_alias(*row) ? "alias" : "own"});
   }

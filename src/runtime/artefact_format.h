@@ -11,7 +11,8 @@
 //    "states": [{"name", "dtype", "shape", "offset", "bytes", "label"}...],   initial values
 //    "parameters": [{"name", "dtype", "shape", "offset", "bytes"}...]}        offsets from the
 //    beginning of the file
-// "main" takes the inputs, the states and the parameters; it returns the outputs and the new states.
+// "main" takes the inputs, the states and the parameters; it returns the outputs and the new
+// states.
 #pragma once
 
 #include <cstdint>

@@ -197,13 +197,10 @@ std::unique_ptr<Session> Session::open(const std::string& path, const SessionOpt
   return std::unique_ptr<Session>(new Session(std::move(model)));
 }
 
-std::unique_ptr<Session> Session::create(ffi::Module executable,
-                                         std::vector<ffi::Tensor> parameters,
-                                         std::vector<TensorSpec> inputs,
-                                         std::vector<TensorSpec> outputs,
-                                         const SessionOptions& options,
-                                         nnef::Diagnostics& diagnostics,
-                                         std::vector<StateSpec> states) {
+std::unique_ptr<Session> Session::create(
+    ffi::Module executable, std::vector<ffi::Tensor> parameters, std::vector<TensorSpec> inputs,
+    std::vector<TensorSpec> outputs, const SessionOptions& options, nnef::Diagnostics& diagnostics,
+    std::vector<StateSpec> states) {
   if (!load_tvm_runtime(diagnostics)) return nullptr;
   auto model = std::make_unique<Model>();
   model->parameters = std::move(parameters);

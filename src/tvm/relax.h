@@ -88,7 +88,7 @@ Expr power(Expr a, Expr b);
 Expr subtract(Expr a, Expr b);
 
 /// The bounds are of the type of the items, as they must be.
-Expr clip(Expr x, double low, double high, DLDataType dtype);
+Expr clip(Expr x, double low, double high, DLDataType dtype = float32);
 Expr leaky_relu(Expr x, double alpha);
 Expr where(Expr condition, Expr a, Expr b);
 Expr astype(Expr x, DLDataType dtype);

@@ -120,6 +120,12 @@ std::vector<Loop> TirSchedule::split_beyond(const Loop& loop, const std::vector<
                                            /*disable_predication=*/true));
 }
 
+std::vector<Loop> TirSchedule::partition(const Loop& loop, int64_t first) {
+  return list<Loop>(call<Array<ObjectRef>>("s_tir.schedule.ScheduleLoopPartition", handle_, loop,
+                                           Array<Any>{int_imm(first), nullptr},
+                                           /*preserve_unit_iters=*/true));
+}
+
 Loop TirSchedule::fuse(const std::vector<Loop>& loops) {
   return call<Loop>("s_tir.schedule.ScheduleFuse", handle_, array(loops),
                     /*preserve_unit_iters=*/true);

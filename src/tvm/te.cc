@@ -47,7 +47,7 @@ PrimExpr divisor(const PrimExpr& b) {
   if (known && field<double>(b, "value") != 0) return b;
   const DLDataType type = item_type(b);
   const DLDataType bits{kDLInt, type.bits, type.lanes};
-  return intrinsic("tirx.reinterpret", type, {intrinsic("tirx.reinterpret", bits, {b})});
+  return reinterpret(reinterpret(b, bits), type);
 }
 
 }  // namespace
@@ -56,7 +56,15 @@ DLDataType item_type(const PrimExpr& value) { return field<DLDataType>(type_of(v
 bool is_float(DLDataType type) { return type.code == kDLFloat || type.code == kDLBfloat; }
 bool is_boolean(DLDataType type) { return type.code == kDLBool; }
 
+PrimExpr broadcast(const PrimExpr& scalar, int lanes) {
+  return call<PrimExpr>("prim.Broadcast", scalar, int_imm(lanes, int32), nullptr);
+}
+
 PrimExpr number(double value, DLDataType type) {
+  if (type.lanes > 1) {
+    const DLDataType scalar{type.code, type.bits, 1};
+    return broadcast(number(value, scalar), type.lanes);
+  }
   return is_float(type) ? float_imm(value, type) : int_imm(static_cast<int64_t>(value), type);
 }
 
@@ -65,12 +73,12 @@ PrimExpr number_like(double value, const PrimExpr& other) {
 }
 
 PrimExpr lowest(DLDataType type) {
-  if (is_float(type)) return float_imm(-std::numeric_limits<double>::infinity(), type);
+  if (is_float(type)) return number(-std::numeric_limits<double>::infinity(), type);
   return call<PrimExpr>("prim.min_value", prim_type(type), nullptr);
 }
 
 PrimExpr highest(DLDataType type) {
-  if (is_float(type)) return float_imm(std::numeric_limits<double>::infinity(), type);
+  if (is_float(type)) return number(std::numeric_limits<double>::infinity(), type);
   return call<PrimExpr>("prim.max_value", prim_type(type), nullptr);
 }
 
@@ -134,7 +142,18 @@ PrimExpr cast(const PrimExpr& value, DLDataType type) {
   return call<PrimExpr>("prim._cast", prim_type(type), value, nullptr);
 }
 
+PrimExpr reinterpret(const PrimExpr& value, DLDataType type) {
+  return intrinsic("tirx.reinterpret", type, {value});
+}
+
 PrimExpr let(const PrimExpr& value, const std::function<PrimExpr(const PrimExpr&)>& body) {
+  const std::string key = type_key(value);
+  // TVM's analysis binds another name of a variable or number more than once, and refuses.
+  if (key == "ir.Var" || key == "ir.FloatImm" || key == "ir.IntImm") return body(value);
+  if (key == "prim.Let") {
+    return call<PrimExpr>("prim.Let", field<Var>(value, "var"), field<PrimExpr>(value, "value"),
+                          let(field<PrimExpr>(value, "body"), body), nullptr);
+  }
   const Var name = var("value", type_of(value));
   return call<PrimExpr>("prim.Let", name, value, body(name), nullptr);
 }
@@ -210,10 +229,7 @@ PrimExpr with_series(const PrimExpr& x, std::span<const double> coefficients,
 
 }  // namespace
 
-PrimExpr tanh(const PrimExpr& x) {
-  constexpr std::array kSeries{1.0, -1.0 / 3, 2.0 / 15, -17.0 / 315, 62.0 / 2835, -1382.0 / 155925};
-  return with_series(x, kSeries, function_of("tirx.tanh", {x}));
-}
+PrimExpr tanh(const PrimExpr& x) { return function_of("tirx.tanh", {x}); }
 PrimExpr asinh(const PrimExpr& x) { return function_of("tirx.asinh", {x}); }
 PrimExpr acosh(const PrimExpr& x) { return function_of("tirx.acosh", {x}); }
 PrimExpr atanh(const PrimExpr& x) {

@@ -22,7 +22,9 @@ DLDataType item_type(const PrimExpr& value);
 bool is_float(DLDataType type);
 bool is_boolean(DLDataType type);
 
-/// A number of any scalar type.
+/// A vector of equal items.
+PrimExpr broadcast(const PrimExpr& scalar, int lanes);
+/// A number of any scalar type, or a vector of it.
 PrimExpr number(double value, DLDataType type);
 /// A number of the type of `value`.
 PrimExpr number_like(double number, const PrimExpr& value);
@@ -91,6 +93,8 @@ PrimExpr select(const PrimExpr& condition, const PrimExpr& a, const PrimExpr& b)
 PrimExpr if_then_else(const PrimExpr& condition, const PrimExpr& a, const PrimExpr& b);
 /// To boolean: whether it differs from zero.
 PrimExpr cast(const PrimExpr& value, DLDataType type);
+/// The same bits, as another type of the same size.
+PrimExpr reinterpret(const PrimExpr& value, DLDataType type);
 /// Names a value, so that a long expression may use it more than once.
 PrimExpr let(const PrimExpr& value, const std::function<PrimExpr(const PrimExpr&)>& body);
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "nnef/model.h"
@@ -14,6 +13,7 @@ namespace generator {
 namespace {
 
 constexpr int max_attempts = 6;
+constexpr uint32_t max_others = 5;
 
 /// The graph that a text stands for, when it is valid and its results are of a reasonable size.
 std::optional<nnef::Graph> checked(const std::string& text) {
@@ -123,12 +123,16 @@ std::vector<const Given*> GraphCase::of_kind(Given::Kind kind) const {
 }
 
 GraphCase draw_case(Choices& choices, std::string_view focus) {
-  constexpr std::array<uint32_t, 12> sizes{1, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6};
   GraphCase result;
   Draft draft(choices);
-  const uint32_t size = choices.pick(sizes);
-  const uint32_t at = choices.below(size);
-  for (uint32_t i = 0; i < size; ++i) draw_operation(draft, i == at ? focus : "", result);
+  // Each further operation follows a choice of its own, so that both can be taken away together.
+  uint32_t others = 0;
+  const auto draw_others = [&] {
+    for (; others < max_others && choices.rarely(3); ++others) draw_operation(draft, "", result);
+  };
+  draw_others();
+  draw_operation(draft, focus, result);
+  draw_others();
   if (draft.given.empty()) return result;
   result.outputs = draw_outputs(draft);
   result.given = draft.given;

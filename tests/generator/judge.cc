@@ -36,14 +36,15 @@ Verdict failure(std::string stage, const nnef::Diagnostics& diagnostics) {
   return verdict;
 }
 
-std::unique_ptr<nnef_runtime::Session> open(const GraphCase& graph_case, const std::string& target,
+std::unique_ptr<nnef_runtime::Session> open(const GraphCase& graph_case,
+                                            const nnef_tvm::CompileOptions& options,
                                             std::string& stage, nnef::Diagnostics& diagnostics) {
   stage = "load";
   const auto graph =
       load_case(graph_case.text, graph_case.given, nnef_tvm::has_lowering, diagnostics);
   if (!graph) return nullptr;
   stage = "build";
-  auto compiled = nnefc::compile_graph(*graph, target, diagnostics);
+  auto compiled = nnefc::compile_graph(*graph, options, diagnostics);
   return compiled ? nnefc::create_session(std::move(*compiled), 1, diagnostics) : nullptr;
 }
 
@@ -102,12 +103,12 @@ void compare(const std::string& name, const std::vector<double>& got,
 
 }  // namespace
 
-Verdict judge(const GraphCase& graph_case, const std::string& target) {
+Verdict judge(const GraphCase& graph_case, const nnef_tvm::CompileOptions& options) {
   nnef::Diagnostics diagnostics;
   const auto expectation = expect(graph_case, diagnostics);
   if (!expectation) return failure("reference", diagnostics);
   std::string stage;
-  const auto session = open(graph_case, target, stage, diagnostics);
+  const auto session = open(graph_case, options, stage, diagnostics);
   if (!session) return failure(stage, diagnostics);
   std::vector<Tensor> inputs;
   for (const Given* given : graph_case.of_kind(Given::Kind::external)) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "compile/compile.h"
 #include "graph_case.h"
 
 namespace generator {
@@ -16,8 +17,8 @@ struct Verdict {
   size_t skipped = 0;   ///< items that rounding decides, or that are not finite
 };
 
-/// Needs the compiler to be loaded. `target` is as for `nnefc compile`.
-Verdict judge(const GraphCase& graph_case, const std::string& target);
+/// Needs the compiler to be loaded.
+Verdict judge(const GraphCase& graph_case, const nnef_tvm::CompileOptions& options);
 /// This machine, with LLVM's optimisation of that level: what it does is most of the time of a
 /// case.
 std::string host_target_json(int level);

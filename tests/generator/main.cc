@@ -17,11 +17,19 @@
 namespace generator {
 namespace {
 
+const std::map<std::string, nnef_tvm::WinogradUse> kWinogradUses = {
+    {"where-it-pays", nnef_tvm::WinogradUse::kWherePays},
+    {"never", nnef_tvm::WinogradUse::kNever},
+    {"small-tiles", nnef_tvm::WinogradUse::kSmallTiles},
+    {"large-tiles", nnef_tvm::WinogradUse::kLargeTiles},
+};
+
 struct Options {
   uint64_t seed = 1;
   size_t count = 500;
   std::vector<std::string> operations;
-  int optimize = 1;     ///< LLVM's level
+  int optimize = 1;  ///< LLVM's level
+  nnef_tvm::WinogradUse winograd = nnef_tvm::WinogradUse::kWherePays;
   size_t budget = 300;  ///< cases judged to make a failure smaller
   size_t alike = 1;     ///< failures of one operation and kind that are made smaller
   std::string folder;   ///< for the cases of failures
@@ -57,7 +65,8 @@ class Bar {
 class Campaign {
  public:
   explicit Campaign(const Options& options)
-      : options_(options), worker_(host_target_json(options.optimize)) {
+      : options_(options),
+        worker_({.target = host_target_json(options.optimize), .winograd = options.winograd}) {
     for (const std::string& name : options.operations) focuses_.push_back(name);
     if (focuses_.empty()) {
       for (const Recipe& recipe : recipes()) focuses_.emplace_back(recipe.operation);
@@ -147,6 +156,8 @@ int run(int argc, char** argv) {
   app.add_option("--optimize", options.optimize, "LLVM's level of optimisation")
       ->capture_default_str()
       ->check(CLI::Range(0, 3));
+  app.add_option("--winograd", options.winograd, "Convolutions by Winograd's method")
+      ->transform(CLI::CheckedTransformer(kWinogradUses));
   app.add_option("--budget", options.budget, "Cases tried to make a failure smaller")
       ->capture_default_str();
   app.add_option("--alike", options.alike, "Failures of one kind and operation that are explained")

@@ -17,7 +17,8 @@ namespace generator {
 namespace {
 
 constexpr double unknown = std::numeric_limits<double>::infinity();
-constexpr int noisy_runs = 3;
+/// Enough that items which are equal but for rounding change their order in one of them.
+constexpr int noisy_runs = 12;
 /// A few units in the last place of float32.
 constexpr double noise = 0x1p-21;
 
@@ -89,6 +90,14 @@ Precision precision_of(const Statement& statement) {
   return find_recipe(operation_of(statement))->precision;
 }
 
+double largest_of(const std::vector<double>& items) {
+  double largest = 0;
+  for (const double item : items) {
+    if (std::isfinite(item)) largest = std::max(largest, std::abs(item));
+  }
+  return largest;
+}
+
 /// The place of a result's name on the left side of a statement.
 size_t find_name(const std::string& results, const std::string& name) {
   for (size_t at = results.find(name);; at = results.find(name, at + 1)) {
@@ -110,7 +119,7 @@ class NoisyGraph {
       std::vector<Statement> sums;
       for (const Operand& made : statement.made) {
         if (precision_of(statement) == Precision::exact || made.dtype != DType::scalar) continue;
-        sums.push_back(disturb(statement, made, values.at(made.text)));
+        sums.push_back(disturb(statement, made, values));
       }
       statements.push_back(std::move(statement));
       std::ranges::move(sums, std::back_inserter(statements));
@@ -125,16 +134,18 @@ class NoisyGraph {
   double error() { return std::uniform_real_distribution<double>(-noise, noise)(engine_); }
 
   /// Renames the result, and returns the sum that takes its place.
-  Statement disturb(Statement& statement, const Operand& made, const std::vector<double>& items) {
+  Statement disturb(Statement& statement, const Operand& made, const Values& values) {
     const std::string exact = made.text + "_exact";
     statement.results.replace(find_name(statement.results, made.text), made.text.size(), exact);
-    double largest = 0;
-    for (const double item : items) {
-      if (std::isfinite(item)) largest = std::max(largest, std::abs(item));
+    // What cancels in an operation is as large as its operands, more or less.
+    const auto& items = values.at(made.text);
+    double largest = largest_of(items);
+    for (const std::string& operand : statement.operands) {
+      const auto found = values.find(operand);
+      if (found != values.end()) largest = std::max(largest, largest_of(found->second));
     }
     Given errors{Given::Kind::external, made.text + "_error", DType::scalar, made.shape, {}};
     for (const double item : items) {
-      // What cancels in a sum is as large as the other items, more or less.
       const double size = std::isfinite(item) ? std::abs(item) + largest / 16 : 0;
       errors.items.push_back(error() * size);
     }

@@ -20,7 +20,7 @@ constexpr unsigned time_limit = 60;
 /// Cases after which a process is replaced, so that memory that is never given back stays bounded.
 constexpr size_t cases_per_process = 400;
 
-json answer(const json& request, const std::string& target) {
+json answer(const json& request, const nnef_tvm::CompileOptions& options) {
   const std::string focus = request.at("focus");
   Choices choices = request.contains("seed")
                         ? Choices(request.at("seed").get<uint64_t>())
@@ -33,7 +33,7 @@ json answer(const json& request, const std::string& target) {
   json report{{"choices", choices.recorded()}, {"attempts", attempts}};
   Verdict verdict;
   verdict.passed = true;  // nothing was drawn
-  if (!graph_case.given.empty()) verdict = judge(graph_case, target);
+  if (!graph_case.given.empty()) verdict = judge(graph_case, options);
   report["passed"] = verdict.passed;
   report["kind"] = verdict.kind;
   report["message"] = verdict.message;
@@ -71,7 +71,7 @@ void Worker::serve(int from, int to) const {
   while (getline(&line, &capacity, requests) > 0) {
     alarm(time_limit);
     const std::string text =
-        answer(json::parse(line), target_).dump(-1, ' ', false, json::error_handler_t::replace) +
+        answer(json::parse(line), options_).dump(-1, ' ', false, json::error_handler_t::replace) +
         "\n";
     alarm(0);
     for (size_t at = 0; at < text.size();) {

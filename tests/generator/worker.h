@@ -27,7 +27,7 @@ struct Report {
 
 class Worker {
  public:
-  explicit Worker(std::string target) : target_(std::move(target)) {}
+  explicit Worker(nnef_tvm::CompileOptions options) : options_(std::move(options)) {}
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -45,7 +45,7 @@ class Worker {
   /// Waits for the end of the process; how it ended.
   std::string stop();
 
-  std::string target_;
+  nnef_tvm::CompileOptions options_;
   pid_t process_ = -1;
   int to_ = -1, from_ = -1;
   size_t judged_ = 0;

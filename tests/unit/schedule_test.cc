@@ -199,6 +199,9 @@ INSTANTIATE_TEST_SUITE_P(
                 return relax::mean(x, {2, 3});
               }),
         unary("softmax", {4, 1000}, [](Expr x) { return relax::softmax(x, 1); }),
+        unary("softmax_rest", {12, 67, 197}, [](Expr x) { return relax::softmax(x, 2); }),
+        unary("softmax_short", {3, 40, 20}, [](Expr x) { return relax::softmax(x, 2); }),
+        unary("softmax_columns_of_one", {2, 100, 1}, [](Expr x) { return relax::softmax(x, 1); }),
         unary("softmax_channels", {1, 21, 9, 9}, [](Expr x) { return relax::softmax(x, 1); }),
         unary("relu", {3, 7, 113, 11}, relax::relu),
         unary("clip", {1, 8, 32, 32}, [](Expr x) { return relax::clip(x, -0.25, 0.5, float32); }),

@@ -162,7 +162,8 @@ TEST_F(States, GoToFilesAndBack) {
   auto session = start();
   session->run({floats({1, 2})}, diagnostics);
   const auto kept = states(*session);
-  ASSERT_TRUE(nnefc::save_states(nnefc::states_of(*session), path("kept"), diagnostics)) << nnef::format(diagnostics);
+  ASSERT_TRUE(nnefc::save_states(nnefc::states_of(*session), path("kept"), diagnostics))
+      << nnef::format(diagnostics);
   EXPECT_TRUE(std::filesystem::exists(path("kept/folder/last.dat")));
   session->reset_states();
   auto loaded = nnefc::states_of(*session);

@@ -46,13 +46,53 @@ te::Tensor cast_stage(const te::Tensor& x, DLDataType type) {
   return te::compute(x.shape(), "cast", [&](const te::Indices& i) { return cast(x(i), type); });
 }
 
+namespace {
+
+/// The items of float32 in the widest vectors of any CPU.
+constexpr int64_t kWidestVector = 16;
+
+/// How many items at the end of rows do not fill a vector; 0 where rows are not along the last
+/// axis, short, or of unknown length.
+int64_t rest_of_rows(const te::Shape& shape, const std::vector<size_t>& axes) {
+  if (axes.size() != 1 || axes[0] + 1 != shape.size()) return 0;
+  const auto length = known_int(shape.back());
+  return length && *length >= 4 * kWidestVector ? *length % kWidestVector : 0;
+}
+
+}  // namespace
+
+te::Tensor reduction_stage(const te::Shape& shape, const std::vector<size_t>& axes, bool keep,
+                           const std::string& name, const te::Body& value,
+                           const RowReducer& reducer) {
+  const int64_t rest = rest_of_rows(shape, axes);
+  const auto part = [&](const std::string& part_name, int64_t start, const PrimExpr& length) {
+    te::Shape part_shape = shape;
+    if (rest > 0) part_shape.back() = length;
+    const ReducedSpace space(part_shape, axes, keep);
+    return te::compute(space.shape(), part_name, [&](const te::Indices& i) {
+      te::Indices source = space.source(i);
+      if (start > 0) source.back() = source.back() + start;
+      return reducer.reduce(value(source), space.axes());
+    });
+  };
+  if (rest == 0) return part(name, 0, int_imm(0));
+  const int64_t whole = *known_int(shape.back()) - rest;
+  const te::Tensor first = part(name + "_vectors", 0, int_imm(whole));
+  const te::Tensor last = part(name + "_rest", whole, int_imm(rest));
+  return te::compute(first.shape(), name,
+                     [&](const te::Indices& i) { return reducer.combine(first(i), last(i)); });
+}
+
 te::Tensor sum_stage(const te::Tensor& x, const std::vector<size_t>& axes, bool keep,
                      const std::string& name, const te::Body& value) {
   const ReducedSpace space(x.shape(), axes, keep);
-  return te::compute(space.shape(), name, [&](const te::Indices& i) {
-    const PrimExpr item = value(space.source(i));
-    return space.is_empty() ? number_like(0, item) : te::sum(item, space.axes());
-  });
+  if (space.is_empty()) {
+    return te::compute(space.shape(), name, [&](const te::Indices& i) {
+      return number_like(0, value(space.source(i)));
+    });
+  }
+  const auto add = [](const PrimExpr& a, const PrimExpr& b) { return a + b; };
+  return reduction_stage(x.shape(), axes, keep, name, value, {te::sum, add});
 }
 
 te::Tensor mean_stage(const te::Tensor& x, const std::vector<size_t>& axes, bool keep,

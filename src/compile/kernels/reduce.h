@@ -38,6 +38,16 @@ DLDataType accumulator_type(DLDataType type);
 /// The tensor cast to the type, item by item; itself when it has it.
 te::Tensor cast_stage(const te::Tensor& x, DLDataType type);
 
+struct RowReducer {
+  PrimExpr (*reduce)(const PrimExpr& value, std::span<const te::ReduceAxis> axes);
+  PrimExpr (*combine)(const PrimExpr& a, const PrimExpr& b);
+};
+
+/// `value` of the items of a tensor of this shape, reduced. What of a row does not fill vectors is
+/// a stage of its own, so that the others can be vectors without conditions.
+te::Tensor reduction_stage(const te::Shape& shape, const std::vector<size_t>& axes, bool keep,
+                           const std::string& name, const te::Body& value,
+                           const RowReducer& reducer);
 /// Sum of `value` of the tensor's items.
 te::Tensor sum_stage(const te::Tensor& x, const std::vector<size_t>& axes, bool keep,
                      const std::string& name, const te::Body& value);

@@ -13,10 +13,9 @@ struct Normaliser {
 Normaliser normaliser(const te::Tensor& x, size_t axis) {
   const DLDataType type = accumulator_type(x.dtype());
   const std::vector<size_t> axes{axis};
-  const ReducedSpace space(x.shape(), axes, true);
-  const te::Tensor greatest = te::compute(space.shape(), "softmax_max", [&](const te::Indices& i) {
-    return te::maximum(cast(x(space.source(i)), type), space.axes());
-  });
+  const te::Tensor greatest =
+      reduction_stage(x.shape(), axes, true, "softmax_max",
+                      [&](const te::Indices& i) { return cast(x(i), type); }, {te::maximum, max});
   const te::Tensor exponentials = te::compute(x.shape(), "softmax_exp", [&](const te::Indices& i) {
     return exp(cast(x(i), type) - greatest(at_kept(i, axes)));
   });

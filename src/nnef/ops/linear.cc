@@ -13,10 +13,24 @@ namespace {
 /// Bits per item of a tensor file, which bounds what a quantisation can mean.
 constexpr int64_t kMaxBits = 64;
 
+/// The sum of products, which converters write as matmul.
+bool vector_product(RuleContext& c, Dim a, Dim b) {
+  if (!(a == b)) {
+    return c.fail("inner", "B",
+                  fmt::format("vector 'A' has {} items, 'B' has {}", to_string(a), to_string(b)));
+  }
+  c.warn("vectors", "",
+         "'A' and 'B' have rank 1, where the standard asks for 2 or more; taken as the product of "
+         "vectors, of rank 0");
+  c.set("C", {});
+  return true;
+}
+
 bool matmul(RuleContext& c) {
   const Shape& a = c.shape("A");
   const Shape& b = c.shape("B");
   const size_t rank = a.size();
+  if (rank == 1 && b.size() == 1) return vector_product(c, a[0], b[0]);
   if (rank < 2 || b.size() != rank) {
     return c.fail("rank", rank < 2 ? "A" : "B",
                   fmt::format("'A' has rank {} and 'B' has rank {}, expected one rank of 2 or more",

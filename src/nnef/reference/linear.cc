@@ -12,6 +12,11 @@ void matmul(Evaluation& e) {
   e.in_domain_of({"A", "B"}, [&]<typename T>(T) {
     const Items<T> a = e.numbers<T>("A");
     const Items<T> b = e.numbers<T>("B");
+    if (a.shape.size() == 1) {
+      T sum = 0;
+      for (size_t l = 0; l < a.values.size(); ++l) sum = plus(sum, times(a.values[l], b.values[l]));
+      return e.set("C", std::vector<T>{sum});
+    }
     const size_t row = a.shape.size() - 2;
     const size_t column = row + 1;
     const int64_t inner = a.shape[transposed_a ? row : column];

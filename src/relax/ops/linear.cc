@@ -21,6 +21,7 @@ Expr lower_matmul(const LoweringContext& op) {
   const size_t rank = op.rank("A");
   Expr a = op.input("A");
   Expr b = op.input("B");
+  if (rank == 1) return relax::squeeze(relax::sum(a * b, {0}), {0});
   if (op.logical("transposeA")) a = transpose_matrix(a, rank);
   if (op.logical("transposeB")) b = transpose_matrix(b, rank);
   return relax::matmul(a, b);

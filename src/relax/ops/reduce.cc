@@ -18,14 +18,15 @@ Expr lower_reduce(const LoweringContext& op) {
   return reduce(reduction, op.input("input"), op.integers("axes"));
 }
 
-/// Of integers, the mean is truncated as integer division is.
+/// Of integers, the mean is truncated as integer division is; only the sum must not wrap.
 Expr mean(const LoweringContext& op) {
   const Ints axes = op.integers("axes");
   if (!op.is_integer()) return reduce(relax::mean, op.input("input"), axes);
   const Ints extents = op.extents("input");
-  double volume = 1;
-  for (int64_t axis : axes) volume *= static_cast<double>(extents[static_cast<size_t>(axis)]);
-  return relax::divide(reduce(relax::sum, op.input("input"), axes), op.number(volume));
+  int64_t volume = 1;
+  for (int64_t axis : axes) volume *= extents[static_cast<size_t>(axis)];
+  const Expr sum = reduce(relax::sum, relax::astype(op.input("input"), int64), axes);
+  return relax::astype(relax::divide(sum, integer_constant(volume, int64)), op.whole());
 }
 
 Expr lower_sum_reduce(const LoweringContext& op) {

@@ -150,6 +150,12 @@ Access access_of(const ObjectRef& region, const std::vector<Iteration>& iteratio
   return access;
 }
 
+bool reads_memory(const ObjectRef& expr) {
+  bool found = false;
+  walk(expr, [&](const ObjectRef& node) { found = found || type_key(node) == "ir.TensorLoad"; });
+  return found;
+}
+
 bool is_cheap_call(const std::string& op) {
   constexpr std::array<std::string_view, 8> kCheap = {"if_then_else", "likely",      "bitwise_and",
                                                       "bitwise_or",   "bitwise_not", "fabs",
@@ -170,7 +176,13 @@ Work work_of(const ObjectRef& body, const std::vector<Iteration>& iterations) {
   walk(body, [&](const ObjectRef& node) {
     const std::string op = called(node);
     if (op.ends_with("if_then_else")) condition(field<Array<ObjectRef>>(node, "args")[0]);
-    if (type_key(node) == "prim.Select") condition(field<ObjectRef>(node, "condition"));
+    if (type_key(node) == "prim.Select") {
+      // A choice by indices may guard accesses; one of numbers by values is arithmetic, lane by
+      // lane (TVM cannot compile vectors of choices among constant truth values).
+      const auto choice = field<ObjectRef>(node, "condition");
+      const bool of_numbers = !is_boolean(item_type(as<PrimExpr>(node)));
+      if (!of_numbers || !reads_memory(choice)) condition(choice);
+    }
     if (!op.empty() && !is_cheap_call(op)) ++work.function_calls;
   });
   work.plain_copy = type_key(body) == "tirx.BufferStore" &&

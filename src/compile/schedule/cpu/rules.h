@@ -15,6 +15,8 @@ namespace nnef_tvm {
 /// Inlines what need not be stored: data movement and arithmetic before other elementwise blocks,
 /// and before reductions that use each item about once.
 void inline_stages(TirSchedule& schedule);
+/// The same for one block, where that pays.
+void inline_stage(TirSchedule& schedule, const Block& block);
 
 /// A reduction with its accumulators in registers, vectorised along a spatial axis; the elementwise
 /// block that consumes its result, if any, in the same loops. Packed copies of `weights` are marked
@@ -27,7 +29,15 @@ void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info, const 
 /// An estimate like Tile::cycles; nullopt when the rule does not apply.
 std::optional<double> row_reduction_cycles(const BlockInfo& info, const CpuTraits& traits);
 
+/// Schedules the whole function when it is a chain of reductions along rows and of elementwise stages
+/// on these rows. Whether it is.
+bool fuse_rows(TirSchedule& schedule, const CpuTraits& traits);
+
 void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits);
+
+/// A convolution by Winograd's method (kernels/winograd.h); returns the blocks that remain to be
+/// scheduled. Nullopt, and no change, when the function is none.
+std::optional<std::vector<Block>> schedule_winograd(TirSchedule& schedule, const CpuTraits& traits);
 
 /// Any block whose leading loops are spatial: these in parallel.
 void schedule_any(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits);

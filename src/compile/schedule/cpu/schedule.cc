@@ -33,17 +33,17 @@ bool rewrites_layout(const TirSchedule& schedule, const Block& block) {
          0;
 }
 
-PrimFunc with_rules(const PrimFunc& function, const std::vector<Var>& weights,
-                    const CpuTraits& traits) {
+/// nullopt when the function is no such chain.
+std::optional<PrimFunc> with_fused_rows(const PrimFunc& function, const CpuTraits& traits) {
   TirSchedule schedule(function);
   inline_stages(schedule);
-  // Scheduling a reduction takes away the elementwise block after it, never another reduction.
-  std::vector<Block> reductions = schedule.blocks();
-  std::erase_if(reductions, [&](const Block& b) { return !inspect(schedule, b).reduction; });
-  for (const Block& block : reductions) {
-    schedule_reduction(schedule, inspect(schedule, block), weights, traits);
-  }
-  for (const Block& block : schedule.blocks()) {
+  if (!fuse_rows(schedule, traits)) return std::nullopt;
+  return schedule.function();
+}
+
+void schedule_rest(TirSchedule& schedule, const std::vector<Block>& blocks,
+                   const CpuTraits& traits) {
+  for (const Block& block : blocks) {
     const BlockInfo info = inspect(schedule, block);
     if (info.reduction || rewrites_layout(schedule, block)) continue;
     if (info.regular) {
@@ -52,6 +52,23 @@ PrimFunc with_rules(const PrimFunc& function, const std::vector<Var>& weights,
       schedule_any(schedule, info, traits);
     }
   }
+}
+
+PrimFunc with_rules(const PrimFunc& function, const std::vector<Var>& weights,
+                    const CpuTraits& traits) {
+  TirSchedule schedule(function);
+  if (const auto rest = schedule_winograd(schedule, traits)) {
+    schedule_rest(schedule, *rest, traits);
+    return schedule.function();
+  }
+  inline_stages(schedule);
+  // Scheduling a reduction takes away the elementwise block after it, never another reduction.
+  std::vector<Block> reductions = schedule.blocks();
+  std::erase_if(reductions, [&](const Block& b) { return !inspect(schedule, b).reduction; });
+  for (const Block& block : reductions) {
+    schedule_reduction(schedule, inspect(schedule, block), weights, traits);
+  }
+  schedule_rest(schedule, schedule.blocks(), traits);
   return schedule.function();
 }
 
@@ -66,6 +83,11 @@ PrimFunc with_general_rule(const PrimFunc& function, const CpuTraits& traits) {
 /// The best schedule that can be made; each step down needs less of the function.
 PrimFunc scheduled(const PrimFunc& function, const std::vector<Var>& weights,
                    const CpuTraits& traits) {
+  try {
+    if (const auto fused = with_fused_rows(function, traits)) return *fused;
+  } catch (const ffi::Error&) {
+    // TVM does not see all stages as parts of a row.
+  }
   if (!weights.empty()) {
     try {
       return with_rules(function, weights, traits);

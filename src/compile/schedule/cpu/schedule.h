@@ -24,6 +24,14 @@ enum class WeightLayout {
           ///< compile time
 };
 
+/// Which 3 x 3 convolutions are computed by Winograd's minimal filtering.
+enum class WinogradUse {
+  kWherePays,
+  kNever,
+  kSmallTiles,  ///< all that can be, in tiles of 2 x 2 results
+  kLargeTiles,  ///< all that can be, in tiles of 4 x 4 results
+};
+
 /// Schedules every PrimFunc of the module that is not scheduled yet: parallel, vectorised, tiled
 /// reductions. A function that no rule takes gets the general rule; one that even that cannot take
 /// stays as it is. With kPack, "main" must still be in dataflow form, with the attribute num_input.

@@ -41,24 +41,26 @@ bool pays_inline(const BlockInfo& producer, const std::vector<BlockInfo>& consum
 
 }  // namespace
 
+void inline_stage(TirSchedule& schedule, const Block& block) {
+  const BlockInfo info = inspect(schedule, block);
+  if (info.reduction || !info.regular || schedule.is_output(block)) return;
+  std::vector<BlockInfo> consumers;
+  for (const Block& consumer : schedule.consumers(block)) {
+    consumers.push_back(inspect(schedule, consumer));
+  }
+  if (consumers.empty() || !pays_inline(info, consumers)) return;
+  try {
+    schedule.compute_inline(block);
+  } catch (const ffi::Error&) {
+    // TVM sees a dependence that forbids it: the block stays.
+  }
+}
+
 void inline_stages(TirSchedule& schedule) {
   // From the last to the first, so that a chain collapses into its end.
   std::vector<Block> blocks = schedule.blocks();
   std::reverse(blocks.begin(), blocks.end());
-  for (const Block& block : blocks) {
-    const BlockInfo info = inspect(schedule, block);
-    if (info.reduction || !info.regular || schedule.is_output(block)) continue;
-    std::vector<BlockInfo> consumers;
-    for (const Block& consumer : schedule.consumers(block)) {
-      consumers.push_back(inspect(schedule, consumer));
-    }
-    if (consumers.empty() || !pays_inline(info, consumers)) continue;
-    try {
-      schedule.compute_inline(block);
-    } catch (const ffi::Error&) {
-      // TVM sees a dependence that forbids it: the block stays.
-    }
-  }
+  for (const Block& block : blocks) inline_stage(schedule, block);
 }
 
 }  // namespace nnef_tvm

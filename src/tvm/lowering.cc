@@ -1,0 +1,29 @@
+#include "tvm/lowering.h"
+
+#include <string>
+#include <utility>
+
+namespace nnef_tvm {
+
+namespace {
+constexpr int kAboveOthers = 99;  // priority; TVM's own rules have 10
+}
+
+void set_lowering(const char* target_kind, const char* op, Lowering lowering) {
+  const auto attribute = std::string(target_kind) + ".FLowerIntrinsic";
+  const auto before =
+      call("ir.OpGetAttr", call<ObjectRef>("ir.GetOp", op), attribute).as<ffi::Function>();
+  const auto rule = [before, lowering = std::move(lowering)](const PrimExpr& expr) -> PrimExpr {
+    if (auto lowered = lowering(field<Array<PrimExpr>>(expr, "args"))) return *lowered;
+    // A call that comes back unchanged goes on to TVM's rules for all targets.
+    return before ? (*before)(expr).cast<PrimExpr>() : expr;
+  };
+  call<void>("tirx.RegisterOpLowerIntrinsic", op, ffi::Function::FromTyped(rule), target_kind,
+             kAboveOthers);
+}
+
+void mark_vectorizable(const char* op) {
+  call<void>("ir.OpSetAttr", call<ObjectRef>("ir.GetOp", op), "TVectorizable", true, kAboveOthers);
+}
+
+}  // namespace nnef_tvm
