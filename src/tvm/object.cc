@@ -2,6 +2,7 @@
 
 #include <tvm/ffi/reflection/accessor.h>
 
+#include <algorithm>
 #include <mutex>
 #include <shared_mutex>
 #include <string_view>
@@ -62,6 +63,30 @@ Any field(const ObjectRef& object, const char* name) {
     TVM_FFI_THROW(RuntimeError) << type_key(object) << " has no field '" << name << "'";
   }
   return ffi::reflection::FieldGetter(found)(object);
+}
+
+bool holds(const ObjectRef& expr, std::string_view key) {
+  if (!expr.defined()) return false;
+  const std::string own = type_key(expr);
+  if (own == key) return true;
+  // Of the registry, not of the expression: its fields say nothing of the latter.
+  if (own == "ir.Op") return std::string(field<ffi::String>(expr, "name")) == key;
+  const auto child_holds = [&](const Any& value) {
+    const auto child = value.as<ObjectRef>();
+    return child.has_value() && holds(*child, key);
+  };
+  if (const auto* array = expr.as<ffi::ArrayObj>()) {
+    return std::any_of(array->begin(), array->end(), child_holds);
+  }
+  const TVMFFITypeInfo* type = TVMFFIGetTypeInfo(expr.get()->type_index());
+  const auto any_field = [&](const TVMFFITypeInfo* info) {
+    return std::any_of(info->fields, info->fields + info->num_fields,
+                       [&](const TVMFFIFieldInfo& member) {
+                         return child_holds(ffi::reflection::FieldGetter(&member)(expr));
+                       });
+  };
+  return any_field(type) ||
+         std::any_of(type->type_ancestors, type->type_ancestors + type->type_depth, any_field);
 }
 
 std::string type_key(const ObjectRef& object) {

@@ -13,6 +13,7 @@
 #include <tvm/ffi/string.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "nnef/diagnostic.h"
@@ -73,6 +74,9 @@ template <typename To>
 To as(const ffi::ObjectRef& object) {
   return ffi::Any(object).cast<To>();
 }
+
+/// Whether an object of this type, or an operator of this name, stands anywhere in an expression.
+bool holds(const ObjectRef& expr, std::string_view type_key);
 
 /// A field of a TVM object, by reflection (walks the ancestors of its type). Throws when there is
 /// none.

@@ -1,5 +1,6 @@
 #include "compile/kernels/transcendental.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <span>
@@ -276,10 +277,9 @@ struct UnaryRow {
   Unary formula;
 };
 
-constexpr std::array<UnaryRow, 5> kUnary = {{
+constexpr std::array<UnaryRow, 4> kUnary = {{
     {"tirx.exp", exp_float32},
     {"tirx.log", log_float32},
-    {"tirx.tanh", tanh_float32},
     {"tirx.erf", erf_float32},
     {"tirx.sigmoid", sigmoid_float32},
 }};
@@ -296,18 +296,37 @@ bool is_float32(const PrimExpr& x) {
   return type.code == kDLFloat && type.bits == 32;
 }
 
+/// Whether a formula may stand for a function of this argument: of 32 bits, and without another
+/// formula or what becomes one, since TVM's analysis writes every name out and so would take time
+/// exponential in their depth, or refuse.
+bool takes_formula(const PrimExpr& x) {
+  constexpr std::array kFormulas = {"prim.Let", "tirx.exp",     "tirx.log", "tirx.tanh",
+                                    "tirx.erf", "tirx.sigmoid", "tirx.pow"};
+  return is_float32(x) &&
+         std::ranges::none_of(kFormulas, [&](const char* formula) { return holds(x, formula); });
+}
+
+/// tanh where no formula may stand, with one use of its argument.
+PrimExpr tanh_of_formula(const PrimExpr& x) { return 1 - 2 / (exp(x * 2) + 1); }
+
 }  // namespace
 
 void register_transcendentals() {
   static const bool registered = [] {
     for (const UnaryRow& row : kUnary) {
       set_lowering("llvm", row.op, [formula = row.formula](const Array<PrimExpr>& args) {
-        return is_float32(args[0]) ? std::optional(formula(opaque(args[0]))) : std::nullopt;
+        return takes_formula(args[0]) ? std::optional(formula(opaque(args[0]))) : std::nullopt;
       });
     }
+    set_lowering("llvm", "tirx.tanh", [](const Array<PrimExpr>& args) {
+      if (!is_float32(args[0])) return std::optional<PrimExpr>();
+      return std::optional(takes_formula(args[0]) ? tanh_float32(opaque(args[0]))
+                                                  : tanh_of_formula(args[0]));
+    });
     set_lowering("llvm", "tirx.pow", [](const Array<PrimExpr>& args) {
-      return is_float32(args[0]) ? std::optional(pow_float32(opaque(args[0]), opaque(args[1])))
-                                 : std::nullopt;
+      return takes_formula(args[0]) && takes_formula(args[1])
+                 ? std::optional(pow_float32(opaque(args[0]), opaque(args[1])))
+                 : std::nullopt;
     });
     for (const char* op : kVectorizable) mark_vectorizable(op);
     return true;
