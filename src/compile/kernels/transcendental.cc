@@ -277,11 +277,10 @@ struct UnaryRow {
   Unary formula;
 };
 
-constexpr std::array<UnaryRow, 4> kUnary = {{
+constexpr std::array<UnaryRow, 3> kUnary = {{
     {"tirx.exp", exp_float32},
     {"tirx.log", log_float32},
     {"tirx.erf", erf_float32},
-    {"tirx.sigmoid", sigmoid_float32},
 }};
 
 /// What vectors could be made of, but for a mark that TVM's tables lack.
@@ -322,6 +321,11 @@ void register_transcendentals() {
       if (!is_float32(args[0])) return std::optional<PrimExpr>();
       return std::optional(takes_formula(args[0]) ? tanh_float32(opaque(args[0]))
                                                   : tanh_of_formula(args[0]));
+    });
+    // TVM has no rule of its own for sigmoid here.
+    set_lowering("llvm", "tirx.sigmoid", [](const Array<PrimExpr>& args) {
+      return std::optional(takes_formula(args[0]) ? sigmoid_float32(opaque(args[0]))
+                                                  : 1 / (exp(-args[0]) + 1));
     });
     set_lowering("llvm", "tirx.pow", [](const Array<PrimExpr>& args) {
       return takes_formula(args[0]) && takes_formula(args[1])
