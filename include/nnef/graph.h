@@ -2,12 +2,14 @@
 // position in the text.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -49,6 +51,10 @@ struct Value
   const T* get() const {
     return std::get_if<T>(static_cast<const variant*>(this));
   }
+  template <typename T>
+  T* get() {
+    return std::get_if<T>(static_cast<variant*>(this));
+  }
 };
 bool operator==(const Value& a, const Value& b);
 
@@ -58,6 +64,30 @@ struct Argument {
   Location where;  ///< of the written argument; of the whole invocation when it was defaulted
   bool defaulted = false;  ///< not written: the declaration's default
 };
+
+/// Visits the items of a value, those of arrays one by one; of constant and of other values.
+template <typename AnyValue, typename Visit>
+requires std::same_as<std::remove_const_t<AnyValue>, Value>
+void each_item(AnyValue& value, const Visit& visit) {
+  if (auto* array = value.template get<Array>()) {
+    for (auto& item : array->items) each_item(item, visit);
+  } else {
+    visit(value);
+  }
+}
+/// Of all arguments of a list, in order.
+template <typename Arguments, typename Visit>
+requires std::same_as<std::remove_const_t<Arguments>, std::vector<Argument>>
+void each_item(Arguments& arguments, const Visit& visit) {
+  for (auto& argument : arguments) each_item(argument.value, visit);
+}
+/// The items of a value or a list of arguments that are tensors.
+template <typename Values, typename Visit>
+void each_tensor(Values& values, const Visit& visit) {
+  each_item(values, [&](auto& item) {
+    if (auto* ref = item.template get<TensorRef>()) visit(*ref);
+  });
+}
 
 /// One link of the chain of fragment calls that led to an expanded operation, innermost first.
 struct CallSite {

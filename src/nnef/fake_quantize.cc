@@ -13,20 +13,6 @@
 namespace nnef {
 namespace {
 
-/// Visits every tensor of an argument.
-template <typename Visit>
-void each_ref(Value& value, const Visit& visit) {
-  if (auto* ref = std::get_if<TensorRef>(static_cast<Value::variant*>(&value))) visit(*ref);
-  auto* array = std::get_if<Array>(static_cast<Value::variant*>(&value));
-  if (array == nullptr) return;
-  for (Value& item : array->items) each_ref(item, visit);
-}
-
-template <typename Visit>
-void each_ref(std::vector<Argument>& arguments, const Visit& visit) {
-  for (Argument& argument : arguments) each_ref(argument.value, visit);
-}
-
 class FakeQuantizer {
  public:
   FakeQuantizer(Graph& graph, const std::function<bool(std::string_view)>& keep_compound,
@@ -49,7 +35,7 @@ class FakeQuantizer {
     for (Operation& operation : std::exchange(graph_.operations, {})) {
       read_quantised(operation);
       std::vector<TensorRef> results;
-      each_ref(operation.outputs, [&](TensorRef& ref) { results.push_back(ref); });
+      each_tensor(operation.outputs, [&](TensorRef& ref) { results.push_back(ref); });
       graph_.operations.push_back(std::move(operation));
       for (const TensorRef ref : results) {
         if (is_open(ref)) quantise(ref);
@@ -69,7 +55,7 @@ class FakeQuantizer {
   void read_quantised(Operation& operation) const {
     for (Argument& argument : operation.inputs) {
       if (operation.name == "update" && argument.name == "variable") continue;
-      each_ref(argument.value, [&](TensorRef& ref) { replace(ref); });
+      each_tensor(argument.value, [&](TensorRef& ref) { replace(ref); });
     }
   }
 
@@ -123,8 +109,8 @@ class FakeQuantizer {
     for (Operation& operation : operations.operations) {
       if (operation.name == "external") continue;
       const auto move = [&](TensorRef& ref) { ref = places.at(ref.index); };
-      each_ref(operation.inputs, move);
-      each_ref(operation.outputs, move);
+      each_tensor(operation.inputs, move);
+      each_tensor(operation.outputs, move);
       graph_.operations.push_back(std::move(operation));
     }
     quantised_[raw.index] = places.at(result.index);

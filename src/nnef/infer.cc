@@ -19,21 +19,6 @@ constexpr int64_t kWidestItem = 8;
 
 using InputShapes = std::map<std::string, Shape, std::less<>>;
 
-/// Visits every tensor of an argument or a result.
-template <typename Visit>
-void each_tensor(const Value& value, const Visit& visit) {
-  if (const TensorRef* ref = value.get<TensorRef>()) {
-    visit(*ref);
-  } else if (const Array* array = value.get<Array>()) {
-    for (const Value& item : array->items) each_tensor(item, visit);
-  }
-}
-
-template <typename Visit>
-void each_tensor(const std::vector<Argument>& arguments, const Visit& visit) {
-  for (const Argument& argument : arguments) each_tensor(argument.value, visit);
-}
-
 /// What a type is made of inside of tensors and arrays; nothing for generic types.
 std::optional<DType> item_type(const ast::Type& type) {
   using Kind = ast::Type::Kind;
@@ -89,7 +74,7 @@ class Inference {
 
   void override_input(const std::string& name, const Shape& shape) {
     Operation* external = find_external(name);
-    if (external == nullptr) return report_unknown_input(name);
+    if (external == nullptr) return report_unknown_input(graph_, "a shape", name, diagnostics_);
     const auto argument = std::ranges::find(external->attributes, "shape", &Argument::name);
     if (argument == external->attributes.end()) return;
     const size_t rank = OpView(graph_, *external).integers("shape").size();
@@ -113,16 +98,6 @@ class Inference {
     Array items;
     for (const Dim extent : shape) items.items.emplace_back(extent.value());
     argument->value = std::move(items);
-  }
-
-  void report_unknown_input(const std::string& name) {
-    std::vector<std::string> names;
-    for (const TensorRef input : graph_.inputs) names.push_back(graph_[input].name);
-    Diagnostic& error =
-        diagnostics_.error("infer/input-unknown", {},
-                           fmt::format("a shape is given for '{}', which is not an input", name));
-    const std::string nearest = nearest_name(name, names);
-    if (!nearest.empty()) error.help(fmt::format("did you mean '{}'?", nearest));
   }
 
   void set_types(const Operation& operation) {
@@ -193,6 +168,17 @@ class Inference {
 };
 
 }  // namespace
+
+void report_unknown_input(const Graph& graph, std::string_view given, const std::string& name,
+                          Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  for (const TensorRef input : graph.inputs) names.push_back(graph[input].name);
+  Diagnostic& error =
+      diagnostics.error("infer/input-unknown", {},
+                        fmt::format("{} is given for '{}', which is not an input", given, name));
+  const std::string nearest = nearest_name(name, names);
+  if (!nearest.empty()) error.help(fmt::format("did you mean '{}'?", nearest));
+}
 
 void infer(Graph& graph, const InputShapes& input_shapes, Diagnostics& diagnostics) {
   Inference inference(graph, diagnostics);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,15 +28,6 @@ constexpr std::array kKeptOperands{
 /// Operations whose integer results are positions, of the default type.
 constexpr std::array<std::string_view, 4> kPositions{"argmax_reduce", "argmin_reduce",
                                                      "argmax_pool", "max_pool_with_index"};
-
-template <typename Visit>
-void each_item(const Value& value, const Visit& visit) {
-  if (const auto* array = value.get<Array>()) {
-    for (const Value& item : array->items) each_item(item, visit);
-  } else {
-    visit(value);
-  }
-}
 
 bool is_integer(const ItemType& type) {
   return type.code == ItemCode::int_ || type.code == ItemCode::uint_;
@@ -86,11 +76,7 @@ class ItemInference {
   void run() {
     for (const auto& [name, type] : inputs_) check_input(name, type);
     for (const Operation& operation : graph_.operations) {
-      for (const Argument& output : operation.outputs) {
-        each_item(output.value, [&](const Value& value) {
-          if (const auto* ref = value.get<TensorRef>()) set(operation, graph_[*ref]);
-        });
-      }
+      each_tensor(operation.outputs, [&](TensorRef ref) { set(operation, graph_[ref]); });
     }
   }
 
@@ -99,13 +85,7 @@ class ItemInference {
     const auto input = std::ranges::find_if(
         graph_.inputs, [&](TensorRef ref) { return graph_[ref].name == name; });
     if (input == graph_.inputs.end()) {
-      std::vector<std::string> names;
-      for (const TensorRef ref : graph_.inputs) names.push_back(graph_[ref].name);
-      Diagnostic& error = diagnostics_.error(
-          "infer/input-unknown", {},
-          fmt::format("an item type is given for '{}', which is not an input", name));
-      const std::string nearest = nearest_name(name, names);
-      if (!nearest.empty()) error.help(fmt::format("did you mean '{}'?", nearest));
+      report_unknown_input(graph_, "an item type", name, diagnostics_);
       return;
     }
     const Tensor& tensor = graph_[*input];
@@ -142,9 +122,8 @@ class ItemInference {
     const auto add = [&](const ItemType& other) { type = type ? promote(*type, other) : other; };
     for (const Argument& input : operation.inputs) {
       if (kept != kKeptOperands.end() && input.name != kept->operand) continue;
-      each_item(input.value, [&](const Value& value) {
-        const auto* ref = value.get<TensorRef>();
-        if (ref != nullptr && graph_[*ref].dtype == dtype) add(graph_[*ref].item);
+      each_tensor(input.value, [&](TensorRef ref) {
+        if (graph_[ref].dtype == dtype) add(graph_[ref].item);
       });
     }
     if (dtype == DType::integer && !fit(operation, type.value_or(default_item(dtype)))) {
@@ -164,7 +143,7 @@ class ItemInference {
       const auto* literal = value.get<int64_t>();
       all = all && (literal == nullptr || (*literal >= low && *literal <= high));
     };
-    for (const Argument& input : operation.inputs) each_item(input.value, check);
+    each_item(operation.inputs, check);
     if (operation.name != "constant") return all;
     for (const Argument& attribute : operation.attributes) {
       if (attribute.name == "value") each_item(attribute.value, check);

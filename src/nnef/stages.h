@@ -63,6 +63,10 @@ void attach_quantization(Graph& graph, const std::vector<ast::QuantizationEntry>
 void infer(Graph& graph, const std::map<std::string, Shape, std::less<>>& input_shapes,
            Diagnostics& diagnostics);
 
+/// What is `given` ("a shape") for a name that is no input of the graph ("infer/input-unknown").
+void report_unknown_input(const Graph& graph, std::string_view given, const std::string& name,
+                          Diagnostics& diagnostics);
+
 using InputTypes = std::map<std::string, ItemType, std::less<>>;
 
 /// Item types of all tensors, after types are known and the headers of variables were read: what

@@ -26,12 +26,7 @@ bool is_own(std::string_view operation) {
 /// The tensors of a result list, in order; arrays flattened.
 std::vector<TensorRef> result_tensors(const nnef::Operation& operation) {
   std::vector<TensorRef> refs;
-  for (const nnef::Argument& output : operation.outputs) {
-    if (const auto* ref = output.value.get<TensorRef>()) refs.push_back(*ref);
-    const auto* array = output.value.get<nnef::Array>();
-    if (array == nullptr) continue;
-    for (const nnef::Value& item : array->items) refs.push_back(*item.get<TensorRef>());
-  }
+  nnef::each_tensor(operation.outputs, [&](TensorRef ref) { refs.push_back(ref); });
   return refs;
 }
 

@@ -25,19 +25,6 @@ const std::map<std::string_view, const LoweringRow*>& lowering_index() {
   return index;
 }
 
-/// Visits every item of operands or results.
-template <typename Visit>
-void each_value(const std::vector<nnef::Argument>& arguments, const Visit& visit) {
-  for (const nnef::Argument& argument : arguments) {
-    const auto* array = argument.value.get<nnef::Array>();
-    if (array == nullptr) {
-      visit(argument.value);
-    } else {
-      for (const nnef::Value& item : array->items) visit(item);
-    }
-  }
-}
-
 bool is_alias(const LoweringRow& row) {
   return std::holds_alternative<UnaryAlias>(row.lower) ||
          std::holds_alternative<BinaryAlias>(row.lower);
@@ -87,15 +74,14 @@ DLDataType LoweringContext::computed(nnef::DType type) const {
   if (type == nnef::DType::logical) return boolean;
   const nnef::ItemType usual = nnef::default_item(type);
   bool wide = false;
-  const auto look = [&](const nnef::Value& value) {
-    const auto* ref = value.get<nnef::TensorRef>();
-    if (ref == nullptr || graph()[*ref].dtype != type) return;
-    const nnef::ItemType& item = graph()[*ref].item;
+  const auto look = [&](nnef::TensorRef ref) {
+    if (graph()[ref].dtype != type) return;
+    const nnef::ItemType& item = graph()[ref].item;
     wide = wide || item.bits > usual.bits ||
            (item.code == nnef::ItemCode::uint_ && item.bits == usual.bits);
   };
-  each_value(operation().inputs, look);
-  each_value(operation().outputs, look);
+  nnef::each_tensor(operation().inputs, look);
+  nnef::each_tensor(operation().outputs, look);
   if (type == nnef::DType::scalar) return wide ? float64 : float32;
   return wide ? int64 : int32;
 }
@@ -107,7 +93,7 @@ bool LoweringContext::is_integer() const {
     reals = reals || dtype_of(value) == nnef::DType::scalar;
     integers = integers || dtype_of(value) == nnef::DType::integer;
   };
-  each_value(operation().inputs, look);
+  nnef::each_item(operation().inputs, look);
   return integers && !reals;
 }
 
@@ -154,9 +140,9 @@ const LoweringRow* find_lowering(std::string_view operation) {
 std::vector<Expr> lower(const LoweringRow& row, const LoweringContext& context) {
   std::vector<Expr> results = std::visit(Lower{context}, row.lower);
   size_t index = 0;
-  each_value(context.operation().outputs, [&](const nnef::Value& value) {
+  nnef::each_tensor(context.operation().outputs, [&](nnef::TensorRef ref) {
     if (index == results.size()) return;
-    const nnef::Tensor& tensor = context.graph()[*value.get<nnef::TensorRef>()];
+    const nnef::Tensor& tensor = context.graph()[ref];
     const DLDataType stored = relax_dtype(tensor.item);
     Expr& result = results[index++];
     if (stored != context.computed(tensor.dtype)) result = relax::astype(result, stored);

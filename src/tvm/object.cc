@@ -65,15 +65,18 @@ Any field(const ObjectRef& object, const char* name) {
   return ffi::reflection::FieldGetter(found)(object);
 }
 
-bool holds(const ObjectRef& expr, std::string_view key) {
+bool holds_any(const ObjectRef& expr, std::span<const std::string_view> keys) {
   if (!expr.defined()) return false;
   const std::string own = type_key(expr);
-  if (own == key) return true;
+  const auto is_key = [&](const std::string& name) {
+    return std::find(keys.begin(), keys.end(), name) != keys.end();
+  };
+  if (is_key(own)) return true;
   // Of the registry, not of the expression: its fields say nothing of the latter.
-  if (own == "ir.Op") return std::string(field<ffi::String>(expr, "name")) == key;
+  if (own == "ir.Op") return is_key(field<ffi::String>(expr, "name"));
   const auto child_holds = [&](const Any& value) {
     const auto child = value.as<ObjectRef>();
-    return child.has_value() && holds(*child, key);
+    return child.has_value() && holds_any(*child, keys);
   };
   if (const auto* array = expr.as<ffi::ArrayObj>()) {
     return std::any_of(array->begin(), array->end(), child_holds);

@@ -12,6 +12,7 @@
 #include <tvm/ffi/object.h>
 #include <tvm/ffi/string.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,8 +76,9 @@ To as(const ffi::ObjectRef& object) {
   return ffi::Any(object).cast<To>();
 }
 
-/// Whether an object of this type, or an operator of this name, stands anywhere in an expression.
-bool holds(const ObjectRef& expr, std::string_view type_key);
+/// Whether an object of one of these types, or an operator of one of these names, stands anywhere
+/// in an expression.
+bool holds_any(const ObjectRef& expr, std::span<const std::string_view> keys);
 
 /// A field of a TVM object, by reflection (walks the ancestors of its type). Throws when there is
 /// none.

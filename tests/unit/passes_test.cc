@@ -28,7 +28,7 @@ struct Case {
   IRModule (*pass)(const IRModule&);
   Ints input;
   std::vector<Ints> weights;
-  std::function<Expr(BlockBuilder&, Expr, const std::vector<Expr>&)> body;
+  small_model::Body body;
   Operators left;
 };
 
@@ -39,15 +39,7 @@ class Passes : public ::testing::TestWithParam<Case> {
   void SetUp() override { ASSERT_TRUE(load_compiler(diagnostics_)) << nnef::format(diagnostics_); }
 
   static IRModule module_of(const Case& item) {
-    Array<Var> params{variable("x", item.input)};
-    std::vector<Expr> weights;
-    for (const Ints& shape : item.weights) {
-      params.push_back(variable("w" + std::to_string(weights.size()), shape));
-      weights.push_back(params.back());
-    }
-    BlockBuilder builder(params);
-    const Var y = builder.emit_output(item.body(builder, params[0], weights));
-    return tidy(builder.finish("main", y, small_model::one_input()));
+    return tidy(small_model::module_of(item.input, item.weights, item.body));
   }
 
   std::vector<float> run(const IRModule& module, const Case& item) {

@@ -28,21 +28,13 @@ struct Case {
   std::string name;
   Ints input;
   std::vector<Ints> weights;
-  std::function<Expr(BlockBuilder&, Expr, const std::vector<Expr>&)> body;
+  small_model::Body body;
 };
 
 void PrintTo(const Case& item, std::ostream* out) { *out << item.name; }
 
 IRModule module_of(const Case& item) {
-  Array<Var> params{variable("x", item.input)};
-  std::vector<Expr> weights;
-  for (const Ints& shape : item.weights) {
-    params.push_back(variable("w" + std::to_string(weights.size()), shape));
-    weights.push_back(params.back());
-  }
-  BlockBuilder builder(params);
-  const Var y = builder.emit_output(item.body(builder, params[0], weights));
-  return builder.finish("main", y, small_model::one_input());
+  return small_model::module_of(item.input, item.weights, item.body);
 }
 
 /// The tensor in memory that ends (up to alignment) where nothing may be read.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,25 @@ inline nnef_tvm::Var variable(const std::string& name, const std::vector<int64_t
 
 inline nnef_tvm::Map<nnef_tvm::String, nnef_tvm::Any> one_input() {
   return {{"num_input", int64_t{1}}};
+}
+
+/// What y is, of x and weights.
+using Body = std::function<nnef_tvm::Expr(nnef_tvm::BlockBuilder&, nnef_tvm::Expr,
+                                          const std::vector<nnef_tvm::Expr>&)>;
+
+/// y of one input and some weights, all float32.
+inline nnef_tvm::IRModule module_of(const std::vector<int64_t>& input,
+                                    const std::vector<std::vector<int64_t>>& weight_shapes,
+                                    const Body& body) {
+  nnef_tvm::Array<nnef_tvm::Var> params{variable("x", input)};
+  std::vector<nnef_tvm::Expr> weights;
+  for (const auto& shape : weight_shapes) {
+    params.push_back(variable("w" + std::to_string(weights.size()), shape));
+    weights.push_back(params.back());
+  }
+  nnef_tvm::BlockBuilder builder(params);
+  const nnef_tvm::Var y = builder.emit_output(body(builder, params[0], weights));
+  return builder.finish("main", y, one_input());
 }
 
 /// y = relu(conv(x, w) + bias), 3 to 4 channels, 3 x 3, padded.

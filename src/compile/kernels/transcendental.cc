@@ -1,9 +1,9 @@
 #include "compile/kernels/transcendental.h"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <span>
+#include <string_view>
 
 #include "tvm/lowering.h"
 
@@ -299,10 +299,9 @@ bool is_float32(const PrimExpr& x) {
 /// formula or what becomes one, since TVM's analysis writes every name out and so would take time
 /// exponential in their depth, or refuse.
 bool takes_formula(const PrimExpr& x) {
-  constexpr std::array kFormulas = {"prim.Let", "tirx.exp",     "tirx.log", "tirx.tanh",
-                                    "tirx.erf", "tirx.sigmoid", "tirx.pow"};
-  return is_float32(x) &&
-         std::ranges::none_of(kFormulas, [&](const char* formula) { return holds(x, formula); });
+  static constexpr std::array<std::string_view, 7> kFormulas = {
+      "prim.Let", "tirx.exp", "tirx.log", "tirx.tanh", "tirx.erf", "tirx.sigmoid", "tirx.pow"};
+  return is_float32(x) && !holds_any(x, kFormulas);
 }
 
 /// tanh where no formula may stand, with one use of its argument.

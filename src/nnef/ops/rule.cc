@@ -18,17 +18,11 @@ const Argument& result_argument(const Operation& operation, std::string_view nam
   return *found;
 }
 
-void collect(const Value& value, std::vector<TensorRef>& tensors) {
-  if (const TensorRef* ref = value.get<TensorRef>()) {
-    if (std::ranges::find(tensors, *ref) == tensors.end()) tensors.push_back(*ref);
-  } else if (const Array* array = value.get<Array>()) {
-    for (const Value& item : array->items) collect(item, tensors);
-  }
-}
-
 void note_shapes(Diagnostic& diagnostic, const Graph& graph, const Operation& operation) {
   std::vector<TensorRef> tensors;
-  for (const Argument& input : operation.inputs) collect(input.value, tensors);
+  each_tensor(operation.inputs, [&](TensorRef ref) {
+    if (std::ranges::find(tensors, ref) == tensors.end()) tensors.push_back(ref);
+  });
   for (size_t i = 0; i < std::min(tensors.size(), kMaxShapeNotes); ++i) {
     const Tensor& tensor = graph[tensors[i]];
     if (!tensor.shape.has_value()) continue;
