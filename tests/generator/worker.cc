@@ -1,6 +1,7 @@
 #include "worker.h"
 
 #include <fmt/format.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,8 +16,15 @@ namespace {
 
 using nlohmann::json;
 
-/// Seconds that a case may take.
+/// Seconds of processor time that a case may take, and of the clock, for one that waits for ever.
 constexpr unsigned time_limit = 60;
+constexpr unsigned clock_limit = 900;
+
+void limit_time(unsigned processor, unsigned clock) {
+  const itimerval limit{.it_interval = {}, .it_value = {.tv_sec = processor, .tv_usec = 0}};
+  setitimer(ITIMER_PROF, &limit, nullptr);
+  alarm(clock);
+}
 /// Cases after which a process is replaced, so that memory that is never given back stays bounded.
 constexpr size_t cases_per_process = 400;
 
@@ -69,11 +77,11 @@ void Worker::serve(int from, int to) const {
   char* line = nullptr;
   size_t capacity = 0;
   while (getline(&line, &capacity, requests) > 0) {
-    alarm(time_limit);
+    limit_time(time_limit, clock_limit);
     const std::string text =
         answer(json::parse(line), options_).dump(-1, ' ', false, json::error_handler_t::replace) +
         "\n";
-    alarm(0);
+    limit_time(0, 0);
     for (size_t at = 0; at < text.size();) {
       const ssize_t wrote = write(to, text.data() + at, text.size() - at);
       if (wrote <= 0) _exit(1);
@@ -108,7 +116,7 @@ std::string Worker::stop() {
   process_ = -1;
   if (!WIFSIGNALED(status)) return fmt::format("exit {}", WEXITSTATUS(status));
   const int signal = WTERMSIG(status);
-  return signal == SIGALRM ? "took too long" : strsignal(signal);
+  return signal == SIGPROF || signal == SIGALRM ? "took too long" : strsignal(signal);
 }
 
 Report Worker::ask(const std::string& request) {
