@@ -63,7 +63,7 @@ Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, cons
             WinogradUse winograd, nnef::Diagnostics& diagnostics) {
   const IRModule lean = fold_affine(simplify(tidy(module)));
   SplitModel split = split_transform(simplify(tidy(convert_layout(lean, target))));
-  IRModule main = use_winograd(split.main, "main", cpu_traits(target), winograd);
+  IRModule main = use_winograd(split.main, "main", winograd_choice(cpu_traits(target), winograd));
   main = lower_operators(main, "main", diagnostics);
   if (diagnostics.has_errors()) return {};
   Model model;
