@@ -13,6 +13,7 @@
 #include "nnef/reference.h"
 #include "progress.h"
 #include "relax/import.h"
+#include "tuning.h"
 
 namespace nnefc {
 namespace {
@@ -108,27 +109,39 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
   return graph;
 }
 
-std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const std::string& target,
+std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const Backend& backend,
                                                 const ModelOptions& options,
                                                 nnef::Diagnostics& diagnostics) {
-  const Progress progress("compiling " + model);
+  std::optional<Progress> progress;
+  nnef_tvm::CompileOptions compile_options{.target = backend.target};
+  compile_options.tuning.database = database_path(backend.tuning.database);
+  compile_options.tuning.seconds = backend.tuning.seconds;
+  std::optional<Measuring> measuring;
+  if (backend.tuning.seconds > 0) {
+    measuring.emplace();
+    compile_options.tuning.progress = [&](const auto& state) { measuring->show(state); };
+    compile_options.tuning.stop = [&] { return measuring->interrupted(); };
+  } else {
+    progress.emplace("compiling " + model);
+  }
   ModelOptions as_lowered = options;
   as_lowered.compounds = Compounds::as_lowered;
   const auto graph = load(model, as_lowered, diagnostics);
   if (!graph) return std::nullopt;
-  return compile_graph(*graph, {.target = target}, diagnostics);
+  return compile_graph(*graph, compile_options, diagnostics);
 }
 
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
-                                                    const std::string& target, int threads,
+                                                    const Backend& backend, int threads,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics) {
   if (nnef_runtime::is_artefact(model)) {
-    const char* option = options.every_tensor           ? "--dump-all"
-                         : !options.shapes.empty()      ? "--shape"
-                         : !options.types.empty()       ? "--type"
-                         : options.quant != Quant::fake ? "--quant"
-                                                        : nullptr;
+    const char* option = options.every_tensor               ? "--dump-all"
+                         : !options.shapes.empty()          ? "--shape"
+                         : !options.types.empty()           ? "--type"
+                         : options.quant != Quant::fake     ? "--quant"
+                         : !backend.tuning.database.empty() ? "--tuning"
+                                                            : nullptr;
     if (option != nullptr) {
       diagnostics
           .file_error("nnefc/argument", model, std::nullopt,
@@ -140,7 +153,7 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
     }
     return nnef_runtime::Session::open(model, {.threads = threads}, diagnostics);
   }
-  auto compiled = compile_model(model, target, options, diagnostics);
+  auto compiled = compile_model(model, backend, options, diagnostics);
   if (!compiled) return nullptr;
   return create_session(std::move(*compiled), threads, diagnostics);
 }
