@@ -63,12 +63,13 @@ Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, cons
             WinogradUse winograd, nnef::Diagnostics& diagnostics) {
   const IRModule lean = fold_affine(simplify(tidy(module)));
   SplitModel split = split_transform(simplify(tidy(convert_layout(lean, target))));
-  IRModule main = use_winograd(split.main, "main", cpu_traits(target), winograd);
-  main = lower_operators(main, "main", diagnostics);
+  const CpuTraits traits = cpu_traits(target);
+  IRModule main = use_winograd(split.main, "main", traits, winograd);
+  main = lower_operators(main, "main", traits, diagnostics);
   if (diagnostics.has_errors()) return {};
   Model model;
   if (!params.empty()) {
-    IRModule transform = lower_operators(split.transform, kTransformName, diagnostics);
+    IRModule transform = lower_operators(split.transform, kTransformName, traits, diagnostics);
     if (diagnostics.has_errors()) return {};
     model.params = run_transform(schedule_cpu(transform, host_target_for_one_run()), params);
   }
