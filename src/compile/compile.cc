@@ -64,7 +64,7 @@ Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, cons
   const IRModule lean = fold_affine(simplify(tidy(module)));
   SplitModel split = split_transform(simplify(tidy(convert_layout(lean, target))));
   const CpuTraits traits = cpu_traits(target);
-  IRModule main = use_winograd(split.main, "main", traits, winograd);
+  IRModule main = use_winograd(split.main, "main", winograd_choice(traits, winograd));
   main = lower_operators(main, "main", traits, diagnostics);
   if (diagnostics.has_errors()) return {};
   Model model;

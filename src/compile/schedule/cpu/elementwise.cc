@@ -8,7 +8,6 @@ namespace nnef_tvm {
 namespace {
 
 constexpr int64_t kCallCost = 20;  // of exp and the like, in simple operations
-constexpr int64_t kMaxRegisters = 4;
 
 /// Whether two neighbouring iterations of an access can become one: it is contiguous over both, or
 /// stays in place.
@@ -46,8 +45,8 @@ bool can_vectorise(const BlockInfo& info, size_t axis) {
   });
 }
 
-int64_t lanes_for(int64_t extent, int64_t full) {
-  for (int64_t lanes = kMaxRegisters * full; lanes >= std::max<int64_t>(4, full / 2); lanes /= 2) {
+int64_t lanes_for(int64_t extent, int64_t full, int64_t vectors) {
+  for (int64_t lanes = vectors * full; lanes >= std::max<int64_t>(4, full / 2); lanes /= 2) {
     if (extent % lanes == 0) return lanes;
   }
   return 1;
@@ -59,12 +58,11 @@ int64_t operations(const BlockInfo& info) {
 
 }  // namespace
 
-void parallelise(TirSchedule& schedule, const std::vector<Loop>& loops, const CpuTraits& traits) {
-  const int64_t enough = int64_t{8} * traits.cores;
+void parallelise(TirSchedule& schedule, const std::vector<Loop>& loops, int64_t pieces) {
   std::vector<Loop> fused;
   int64_t count = 1;
   for (const Loop& loop : loops) {
-    if (count >= enough) break;
+    if (count >= pieces) break;
     const auto extent = known_int(field<PrimExpr>(schedule.node(loop), "extent"));
     count *= extent.value_or(1);
     fused.push_back(loop);
@@ -72,7 +70,8 @@ void parallelise(TirSchedule& schedule, const std::vector<Loop>& loops, const Cp
   schedule.parallel(fused.size() == 1 ? fused[0] : schedule.fuse(fused));
 }
 
-void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits) {
+void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits,
+                          int64_t vectors, int64_t pieces) {
   const std::vector<size_t> order = info.result_order();
   const std::vector<Loop> all = schedule.loops(info.block);
   std::vector<Loop> loops;
@@ -88,18 +87,18 @@ void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const Cp
   Loop row = inner.size() == 1 ? inner[0] : schedule.fuse(inner);
   const int64_t full =
       std::max(1, traits.vector_bytes / std::max(1, info.writes[0].dtype.bits / 8));
-  const int64_t lanes = can_vectorise(info, order.back()) ? lanes_for(extent, full) : 1;
+  const int64_t lanes = can_vectorise(info, order.back()) ? lanes_for(extent, full, vectors) : 1;
   if (lanes > 1) {
-    const std::vector<Loop> pieces = schedule.split(row, {lanes});
-    schedule.vectorize(pieces[1]);
-    loops.push_back(pieces[0]);
+    const std::vector<Loop> halves = schedule.split(row, {lanes});
+    schedule.vectorize(halves[1]);
+    loops.push_back(halves[0]);
   } else if (loops.empty()) {
     loops.push_back(row);
   }
-  if (operations(info) >= kParallelThreshold) parallelise(schedule, loops, traits);
+  if (operations(info) >= kParallelThreshold) parallelise(schedule, loops, pieces);
 }
 
-void schedule_any(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits) {
+void schedule_any(TirSchedule& schedule, const BlockInfo& info, int64_t pieces) {
   const std::vector<Loop> all = schedule.loops(info.block);
   if (!schedule.has_trivial_binding(info.block) || all.size() != info.iterations.size()) return;
   std::vector<Loop> spatial;
@@ -109,7 +108,7 @@ void schedule_any(TirSchedule& schedule, const BlockInfo& info, const CpuTraits&
     known = known && info.iterations[i].extent > 0;
   }
   if (spatial.empty() || (known && operations(info) < kParallelThreshold)) return;
-  parallelise(schedule, spatial, traits);
+  parallelise(schedule, spatial, pieces);
 }
 
 }  // namespace nnef_tvm
