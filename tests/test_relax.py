@@ -142,6 +142,7 @@ REFUSED = {
     "relax/parameter-values": (lambda: script_with(attributes="{'num_input': 0}"), "1 parameters after its 0 inputs"),
     "relax/params": (lambda: script_with(attributes="{'params': 7}"), "is not a list of tensors"),
     "relax/parameter-type": (lambda: with_wrong_value(), "parameter 'x' is float32[2,3], but its value is float32[4]"),
+    "relax/ill-formed": (lambda: with_free_variable(), "the module is not well-formed"),
     "relax/function": (lambda: with_public_function(), "'main' needs another Relax function, 'other'"),
     "compile/unsupported": (lambda: script_with("R.Tensor((1, 4, 2, 8), 'float32')", "R.nn.attention(x, x, x)"), "'relax.nn.attention' (1 call)"),
 }
@@ -151,6 +152,12 @@ def with_wrong_value():
     module = script_with(attributes="{'num_input': 0}")
     module["main"] = module["main"].with_attr("params", [tvm.runtime.tensor(normal(4))])
     return module
+
+
+def with_free_variable():
+    x, z = (relax.Var(name, relax.TensorType((2, 3), "float32")) for name in "xz")
+    function = relax.Function([x], relax.SeqExpr([], z), ret_ty=z.ty).with_attr("global_symbol", "main")
+    return tvm.IRModule({"main": function})
 
 
 def with_public_function():
@@ -166,6 +173,38 @@ def with_public_function():
             y: R.Tensor((2, 3), "float32") = cls.other(x)
             return y
     return Module
+
+
+OTHER_JSON = {
+    "relax/json": ["{", "{}", '{"root_index": 1, "nodes": [{"type": "None"}]}', '{"root_index": 0, "nodes": [{"type": "x.Y", "data": {}}]}'],
+    "relax/not-a-module": ['{"root_index": 0, "nodes": [{"type": "ffi.Array", "data": []}]}'],
+}
+
+
+@pytest.mark.parametrize("identifier, text", [(i, text) for i, texts in OTHER_JSON.items() for text in texts])
+def test_other_json_is_refused(nnefc, tmp_path, identifier, text):
+    (tmp_path / "m.json").write_text(text)
+    result = nnefc("compile", "m.json", "-o", "m.so", cwd=tmp_path)
+    assert result.returncode == 1 and f"[{identifier}]" in result.stderr, result.stderr
+
+
+def test_what_is_for_nnef_models_alone(nnefc, tmp_path):
+    (tmp_path / "m.json").write_text(tvm.ir.save_json(TwoOutputs))
+    for command in (["check", "m.json"], ["info", "m.json"], ["run", "m.json", "--reference"]):
+        result = nnefc(*command, cwd=tmp_path)
+        assert result.returncode == 1 and "[nnefc/relax-module]" in result.stderr, result.stderr
+    result = nnefc("compile", "m.json", "-o", "m.so", "--shape", "a=1,2", cwd=tmp_path)
+    assert result.returncode == 1 and "--shape has no effect on a Relax module" in result.stderr
+
+
+def test_import_keeps_or_binds_weights(nnefc, tmp_path):
+    (tmp_path / "m.json").write_text(tvm.ir.save_json(from_onnx(convolutions())))
+    for flags, parameters in (([], 1), (["--keep-params"], 10)):
+        result = nnefc("import", "m.json", "--format", "json", "-o", "again.json", *flags, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        main = tvm.ir.load_json((tmp_path / "again.json").read_text())["main"]
+        assert int(main.attrs["num_input"]) == 1 and len(main.params) == parameters
+        assert not flags or len(main.attrs["params"]) == parameters - 1
 
 
 @pytest.mark.parametrize("identifier", REFUSED)
@@ -198,7 +237,7 @@ def test_damaged_files_are_refused(nnefc, tmp_path):
     draw = random.Random(0)
     for module in (from_onnx(convolutions()), TwoOutputs):
         graph = json.loads(tvm.ir.save_json(module))
-        for _ in range(40):
+        for _ in range(20):
             (tmp_path / "m.json").write_text(json.dumps({**graph, "nodes": damaged(graph["nodes"], draw)}))
-            result = nnefc("compile", "m.json", "-o", "m.so", cwd=tmp_path)
+            result = nnefc("import", "m.json", "--format", "json", "-o", "again.json", cwd=tmp_path)
             assert result.returncode in (0, 1), (tmp_path / "m.json").read_text()

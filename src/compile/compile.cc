@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "compile/cpu_target.h"
 #include "compile/kernels/winograd.h"
 #include "compile/passes/bind_numbers.h"
@@ -10,6 +12,7 @@
 #include "compile/passes/hoist_constants.h"
 #include "compile/passes/layout.h"
 #include "compile/passes/raise_extremes.h"
+#include "compile/passes/refine_types.h"
 #include "compile/passes/simplify.h"
 #include "compile/pipeline.h"
 #include "compile/schedule/cpu/schedule.h"
@@ -78,7 +81,13 @@ Model canonical(const IRModule& module, const std::vector<ffi::Tensor>& params,
   Model model = bind_numbers(module, "main", params);
   model.module = simplify(raise_extremes(tidy(model.module)));
   model.module = simplify(compute_constants(model.module, diagnostics));
-  if (diagnostics.has_errors()) return {};
+  // Shapes that become known make more of the arithmetic on shapes computable.
+  for (size_t unknown = count_unknown_shapes(model.module), last = 0; unknown != last;) {
+    if (diagnostics.has_errors()) return {};
+    model.module = simplify(refine_types(model.module));
+    model.module = simplify(compute_constants(model.module, diagnostics));
+    last = std::exchange(unknown, count_unknown_shapes(model.module));
+  }
   model.module = fold_affine(model.module);
   const HoistedConstants constants = hoist_constants(model.module, "main", Hoist::kArrays);
   model.module = constants.module;

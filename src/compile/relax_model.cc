@@ -319,7 +319,7 @@ IRModule as_module(const RelaxModel& model, bool keep_params) {
     }
     return values.empty() ? module : run_pass(relax_pass::bind_params("main", values), module);
   }
-  HoistedConstants hoisted = hoist_constants(module, "main");
+  HoistedConstants hoisted = hoist_constants(module, "main", Hoist::kArrays);
   Array<ffi::Tensor> params(model.params.begin(), model.params.end());
   for (const ffi::Tensor& value : hoisted.values) params.push_back(value);
   if (params.empty()) return hoisted.module;

@@ -152,6 +152,27 @@ Expr fold_shape(const Definitions&, const Expr& call) {
              : Expr();
 }
 
+/// The items of a constant int64 tensor; nullopt for any other expression.
+std::optional<Ints> constant_integers(const Expr& expr) {
+  if (type_key(expr) != "ir.GenericConst") return std::nullopt;
+  const auto value = field(expr, "value").as<ffi::Tensor>();
+  if (!value || !(value->dtype() == int64)) return std::nullopt;
+  const auto* items = static_cast<const int64_t*>(value->data_ptr());
+  return Ints(items, items + value->numel());
+}
+
+/// A slice whose bounds turned out to be constants.
+Expr static_slice(const Definitions&, const Expr& call) {
+  const Array<Expr> args = args_of(call);
+  const auto begin = constant_integers(args[1]);
+  const auto end = constant_integers(args[2]);
+  const auto stride = constant_integers(args[3]);
+  if (!begin || !end || !stride) return Expr();
+  Ints axes(begin->size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return relax::strided_slice(args[0], axes, *begin, *end, *stride);
+}
+
 /// One place of an axis, by a constant index, is a slice: it needs no index at run time, and
 /// layouts and fusion see through it.
 Expr slice_for_take(const Definitions&, const Expr& call) {
@@ -196,6 +217,7 @@ constexpr RewriteRule kRules[] = {
     {"relax.squeeze", simplify_reshape},
     {"relax.permute_dims", simplify_transposition},
     {"relax.broadcast_to", drop_broadcast},
+    {"relax.dynamic_strided_slice", static_slice},
     {"relax.shape_to_tensor", fold_shape},
     {"relax.strided_slice", drop_slice},
     {"relax.take", slice_for_take},
