@@ -14,6 +14,12 @@ namespace nnef_tvm {
 /// Composite operators taken apart, bindings in dataflow blocks, common and dead code gone.
 IRModule tidy(const IRModule& module);
 
+/// A module and the values of main's parameters after the inputs.
+struct Model {
+  IRModule module;
+  std::vector<ffi::Tensor> params;
+};
+
 /// A model in two modules: what depends on its parameters alone, and the rest.
 struct SplitModel {
   IRModule main;       ///< function "main": the inputs, then the values that `transform` makes

@@ -172,8 +172,4 @@ std::string script(const ObjectRef& object, bool metadata) {
                            call<ObjectRef>("node.PrinterConfig", config));
 }
 
-std::string to_json(const ObjectRef& object) {
-  return call<std::string>("ffi.ToJSONGraphString", object, nullptr);
-}
-
 }  // namespace nnef_tvm

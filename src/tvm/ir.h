@@ -69,7 +69,5 @@ DLDataType dtype_of(const Expr& expr);
 /// TVMScript of a module or function. With `metadata`, constants are written out, so that the text
 /// parses back.
 std::string script(const ObjectRef& object, bool metadata = false);
-/// TVM's own serialisation (tvm.ir.load_json reads it).
-std::string to_json(const ObjectRef& object);
 
 }  // namespace nnef_tvm
