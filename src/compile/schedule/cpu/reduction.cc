@@ -4,15 +4,13 @@
 
 #include <algorithm>
 
+#include "compile/schedule/cpu/nest.h"
 #include "compile/schedule/cpu/rules.h"
 #include "tvm/ir.h"
 #include "tvm/te.h"
 
 namespace nnef_tvm {
 namespace {
-
-constexpr int64_t kMaxUnrolledReduction = 16;
-constexpr int64_t kMaxUnrolledSteps = 160;
 
 bool reads_weight(const Access& access, const std::vector<Var>& weights) {
   return std::any_of(weights.begin(), weights.end(),
@@ -163,20 +161,7 @@ class TiledReduction {
     });
   }
 
-  /// Into how many pieces the axes are cut that move no operand of the vector axis.
-  double rounds() const {
-    double count = 1;
-    for (size_t i = 0; i < info_.iterations.size(); ++i) {
-      const TilePart* part = tile_.part(i);
-      if (info_.iterations[i].reduces || i == tile_.vector_axis || moves_with_vector(i)) continue;
-      count *= static_cast<double>(info_.iterations[i].extent) /
-               static_cast<double>(part ? part->extent : 1);
-    }
-    return count;
-  }
-
-  /// Bytes read over the whole nest by operands that move with the vector axis (`vector` true) or
-  /// only with the parts.
+  /// Of the operands that move with the vector axis (`vector` true) or only with the parts.
   double bytes(bool vector) const {
     double sum = 0;
     for (const Access& read : info_.reads) {
@@ -192,32 +177,68 @@ class TiledReduction {
     });
   }
 
-  /// Whether each piece of the vector axis runs over all of the other axes, rather than the other
-  /// way round.
-  bool pieces_outermost() const {
-    if (all_move_with_vector() || tile_.parts.empty()) return false;
-    const double others = bytes(false);
-    if (others <= traits_.l2_bytes) return true;
-    const double pieces = static_cast<double>(info_.iterations[tile_.vector_axis].extent) /
-                          static_cast<double>(tile_.width());
-    return others * pieces + bytes(true) <= others + bytes(true) * rounds();
+  int64_t extent(const Loop& loop) const {
+    return known_int(field<PrimExpr>(schedule_.node(loop), "extent")).value_or(1);
   }
 
+  NestProblem nest_problem() const {
+    NestProblem problem;
+    for (const Loop& loop : part_outer_) problem.tiles.push_back(extent(loop));
+    problem.pieces = extent(vector_outer_);
+    problem.tile_bytes = bytes(false);
+    problem.piece_bytes = bytes(true);
+    problem.item_bytes = info_.writes[0].dtype.bits / 8;
+    problem.result_bytes = static_cast<double>(info_.spatial_volume() * problem.item_bytes);
+    problem.reduction = extent(reductions_.back());
+    problem.outer_reduction = info_.reduction_volume() / problem.reduction;
+    problem.tile_items = tile_.accumulators() * tile_.lanes;
+    return problem;
+  }
+
+  /// The loops around the tile, outermost first: those in parallel, then those that only a blocked
+  /// reduction runs over, then the reductions.
   void order() {
     outer_ = others_;
-    if (pieces_outermost()) {
+    std::vector<Loop> inner = reductions_;
+    if (all_move_with_vector() || tile_.parts.empty()) {
+      append(outer_, part_outer_);
       outer_.push_back(vector_outer_);
-      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.end());
     } else {
-      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.end());
+      const Nest nest = choose_nest(nest_problem(), traits_);
+      const size_t chunked = nest.chunks ? cut_chunks(*nest.chunks) : 0;
+      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.begin() + chunked);
       outer_.push_back(vector_outer_);
+      const std::vector<Loop> tiles(part_outer_.begin() + chunked, part_outer_.end());
+      if (nest.reduction_block > 0) {
+        const auto block = schedule_.split(reductions_.back(), {nest.reduction_block});
+        reductions_.back() = block[0];
+        inner = reductions_;
+        append(inner, tiles);
+        inner.push_back(block[1]);
+        blocked_ = true;
+      } else {
+        append(outer_, tiles);
+      }
     }
     std::vector<Loop> all = outer_;
-    all.insert(all.end(), reductions_.begin(), reductions_.end());
-    all.insert(all.end(), part_inner_.begin(), part_inner_.end());
+    append(all, inner);
+    append(all, part_inner_);
     all.push_back(vectors_);
     all.push_back(lanes_);
     schedule_.reorder(all);
+  }
+
+  /// Cuts one of the loops over tiles; returns how many of them are outside of the pieces.
+  size_t cut_chunks(const Chunks& chunks) {
+    const auto cut = part_outer_.begin() + static_cast<std::ptrdiff_t>(chunks.axis);
+    const auto halves = schedule_.split(*cut, {extent(*cut) / chunks.count});
+    *cut = halves[1];
+    part_outer_.insert(part_outer_.begin() + static_cast<std::ptrdiff_t>(chunks.axis), halves[0]);
+    return chunks.axis + 1;
+  }
+
+  static void append(std::vector<Loop>& loops, const std::vector<Loop>& more) {
+    loops.insert(loops.end(), more.begin(), more.end());
   }
 
   void inline_epilogue(const Block& epilogue) {
@@ -232,9 +253,7 @@ class TiledReduction {
     for (const Loop& loop : part_inner_) schedule_.unroll(loop);
     schedule_.unroll(vectors_);
     if (tile_.lanes > 1) schedule_.vectorize(lanes_);
-    const int64_t reduction = info_.reduction_volume();
-    if (reduction <= kMaxUnrolledReduction &&
-        reduction * tile_.accumulators() <= kMaxUnrolledSteps) {
+    if (tile_.unrolled) {
       for (const Loop& loop : reductions_) schedule_.unroll(loop);
     }
   }
@@ -250,6 +269,8 @@ class TiledReduction {
     schedule_.reorder(tile);
     if (tile_.lanes > 1) schedule_.vectorize(tile.back());
     tile.pop_back();
+    // Those of a blocked reduction are the results of many tiles.
+    if (blocked_) tile.erase(tile.begin(), tile.end() - 1);
     for (const Loop& loop : tile) schedule_.unroll(loop);
   }
 
@@ -260,6 +281,7 @@ class TiledReduction {
   const CpuTraits& traits_;
   std::vector<Loop> others_, part_outer_, part_inner_, reductions_, outer_;
   Loop vector_outer_, vectors_, lanes_;
+  bool blocked_ = false;  ///< results so far go through memory
 };
 
 }  // namespace
