@@ -52,7 +52,8 @@ std::vector<ffi::Tensor> run_transform(const IRModule& scheduled,
 IRModule compute_constants(const IRModule& module, nnef::Diagnostics& diagnostics) {
   const SmallConstants constants = small_constants(module);
   if (constants.vars.empty()) return module;
-  const IRModule lowered = lower_operators(constants.module, kConstantsName, diagnostics);
+  const IRModule lowered = lower_operators(constants.module, kConstantsName,
+                                           cpu_traits(host_target_for_one_run()), diagnostics);
   if (diagnostics.has_errors()) return module;
   const IRModule scheduled = schedule_cpu(lowered, host_target_for_one_run());
   auto made = nnef_runtime::module_function(machine_for(scheduled), kConstantsName)()
