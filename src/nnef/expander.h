@@ -173,6 +173,8 @@ class Expander {
   bool all_known(const std::vector<CallArgument>& arguments);
   DType common_dtype(const ast::Fragment& fragment, const std::vector<CallArgument>& arguments,
                      std::optional<DType> binding) const;
+  void known_scalars_to_literals(const ast::Fragment& fragment,
+                                 std::vector<CallArgument>& arguments) const;
   /// Says as the standard does what tract says otherwise: axes from the end, repeated axes, ...
   void normalise(const ast::Fragment& fragment, std::vector<CallArgument>& arguments);
   Value converted(const Value& value, DType to, const Location& where, const Frame& frame);

@@ -249,6 +249,27 @@ Value Expander::converted(const Value& value, DType to, const Location& where, c
   return literal_as(value, to).value_or(value);
 }
 
+/// A constant of rank 0 among tensors takes their type, as a literal does.
+void Expander::known_scalars_to_literals(const ast::Fragment& fragment,
+                                         std::vector<CallArgument>& arguments) const {
+  const auto known_scalar = [&](const CallArgument& argument) -> const TensorValue* {
+    const auto* ref = argument.value.get<TensorRef>();
+    const TensorValue* known = ref ? known_.find(*ref) : nullptr;
+    return known && known->shape.empty() ? known : nullptr;
+  };
+  const auto is_operand = [&](size_t i) {
+    return item_type(fragment.parameters[i].type) && arguments[i].value.get<TensorRef>();
+  };
+  bool others = false;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    others = others || (is_operand(i) && !known_scalar(arguments[i]));
+  if (!others) return;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const TensorValue* known = is_operand(i) ? known_scalar(arguments[i]) : nullptr;
+    if (known) arguments[i].value = literals(*known)[0];
+  }
+}
+
 bool Expander::adapt(const ast::Fragment& fragment, std::vector<CallArgument>& arguments,
                      std::optional<DType>& binding, const Frame& frame) {
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -272,6 +293,7 @@ bool Expander::adapt(const ast::Fragment& fragment, std::vector<CallArgument>& a
     if (!value) return false;
     argument.value = std::move(*value);
   }
+  known_scalars_to_literals(fragment, arguments);
   const bool deduced =
       std::ranges::any_of(fragment.parameters, [](const ast::Parameter& parameter) {
         return holds_tensor(parameter.type) && is_generic(parameter.type);
