@@ -30,8 +30,8 @@ bool pairs_up(const Expr& left, const Expr& right) {
 bool Checker::declare(const std::string& name, StaticType type, const Location& where) {
   Binding binding{std::move(type), where};
   const auto found = scope_.find(name);
-  const bool again = dynamic_ && fragment_ != nullptr;  // a later value replaces an earlier one
-  if (found == scope_.end() || found->second.unknown || again) {
+  // In tract's dialect a later value replaces an earlier one.
+  if (found == scope_.end() || found->second.unknown || dynamic_) {
     scope_.insert_or_assign(name, std::move(binding));
     return true;
   }

@@ -228,7 +228,17 @@ void Expander::poison(const Expr& left, Frame& frame) {
   for (const ast::ExprPtr& item : left.items) poison(*item, frame);
 }
 
+/// In tract's dialect a name may be assigned again: the tensor that had it takes another.
+void Expander::give_up_name(const Expr& left) {
+  for (const ast::ExprPtr& item : left.items) give_up_name(*item);
+  const auto found = by_name_.find(left.text);
+  if (left.kind != Expr::Kind::identifier || found == by_name_.end()) return;
+  graph_[found->second].name = names_.unique(left.text);
+  by_name_.erase(found);
+}
+
 bool Expander::run_assignment(const ast::Assignment& assignment, Frame& frame) {
+  if (dynamic_ && !frame.fragment) give_up_name(*assignment.left);
   const auto value = evaluate(*assignment.right, frame, target_of(*assignment.left, frame));
   if (value && assign(*assignment.left, *value, frame)) return true;
   poison(*assignment.left, frame);

@@ -205,6 +205,7 @@ Expander::Result Expander::comprehension(const Expr& expr, Frame& frame, const T
 }
 
 Expander::Result Expander::builtin(const Expr& expr, Frame& frame) {
+  if (expr.text == "shape_of" && dynamic_) return dynamic_shape_of(expr, frame);
   if (expr.text == "shape_of") {
     return fail("expand/shape-of", expr.where,
                 "'shape_of' is deprecated and not supported: shapes are known only after expansion",

@@ -45,6 +45,7 @@ Expander::Special Expander::find_special(std::string_view name) {
       Row{"external", &Expander::external},
       Row{"tract_core_external", &Expander::external},
       Row{"variable", &Expander::variable},
+      Row{"tract_core_scan", &Expander::scan},
   };
   const auto found = std::ranges::find(kRows, name, &Row::name);
   return found == kRows.end() ? nullptr : found->special;
@@ -205,6 +206,17 @@ Expander::Result Expander::dynamic_binary(const Expr& expr, Frame& frame, const 
   }
   Result result = evaluate_binary(expr.text, *left, *right, fault);
   return checked(std::move(result), fault, expr.where, frame);
+}
+
+Expander::Result Expander::dynamic_shape_of(const Expr& expr, Frame& frame) {
+  const Result operand = evaluate(*expr.items[0], frame);
+  if (!operand) return std::nullopt;
+  const auto* ref = operand->get<TensorRef>();
+  Array extents;
+  if (!ref) return Value(extents);
+  if (!graph_[*ref].shape) return std::nullopt;  // reported where it was made
+  for (const Dim extent : *graph_[*ref].shape) extents.items.emplace_back(extent.value());
+  return Value(std::move(extents));
 }
 
 TensorRef Expander::cast(TensorRef ref, DType to, const Location& where, const Frame& frame) {

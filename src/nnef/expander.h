@@ -87,6 +87,7 @@ class Expander {
   bool run_assignment(const ast::Assignment& assignment, Frame& frame);
   bool assign(const ast::Expr& left, const Value& value, Frame& frame);
   Value name_in_graph(const ast::Expr& left, const Value& value);
+  void give_up_name(const ast::Expr& left);
   void poison(const ast::Expr& left, Frame& frame);
   void collect_interface();
   /// Nothing, after reporting once for each place, with the calls that led there.
@@ -148,11 +149,16 @@ class Expander {
   static Special find_special(std::string_view name);
   Result external(const ast::Expr& expr, Frame& frame, const Target& target);
   Result variable(const ast::Expr& expr, Frame& frame, const Target& target);
+  // tract_scan.cc
   Result scan(const ast::Expr& expr, Frame& frame, const Target& target);
+  Result scan_slice(const Value& tensor, const Value& axis, int64_t step, int64_t iteration,
+                    const Location& where, const Frame& frame);
+
   const ast::Expr* argument_of(const ast::Expr& expr, std::string_view name, size_t position) const;
   Result symbol(const ast::Expr& expr, const Frame& frame);
   std::optional<Shape> external_shape(const ast::Expr& expr, Frame& frame, const std::string& name);
   Result dynamic_unary(const ast::Expr& expr, Frame& frame, const Target& target);
+  Result dynamic_shape_of(const ast::Expr& expr, Frame& frame);
   Result dynamic_binary(const ast::Expr& expr, Frame& frame, const Target& target);
   /// A conversion to another primitive type.
   TensorRef cast(TensorRef ref, DType to, const Location& where, const Frame& frame);
