@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "compile/relax_model.h"
 #include "relax/import.h"
 
 namespace nnefc {
@@ -33,6 +34,15 @@ std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph,
   return nnef_tvm::compile(std::move(imported->module), std::move(imported->params),
                            specs(imported->inputs), specs(imported->outputs), options, diagnostics,
                            specs(std::move(imported->states)));
+}
+
+std::optional<nnef_tvm::Compiled> compile_relax(const std::string& path,
+                                                const nnef_tvm::CompileOptions& options,
+                                                nnef::Diagnostics& diagnostics) {
+  if (!nnef_tvm::load_compiler(diagnostics)) return std::nullopt;
+  auto model = nnef_tvm::read_relax(path, diagnostics);
+  if (!model) return std::nullopt;
+  return nnef_tvm::compile(std::move(*model), options, diagnostics);
 }
 
 std::unique_ptr<nnef_runtime::Session> create_session(nnef_tvm::Compiled compiled, int threads,

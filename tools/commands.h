@@ -127,6 +127,10 @@ void report(const nnef::Diagnostics& diagnostics);
 std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& options,
                                 nnef::Diagnostics& diagnostics);
 
+/// True after reporting "nnefc/argument" when one of the options is for NNEF models alone.
+bool refuse_relax_options(const std::string& model, const ModelOptions& options,
+                          nnef::Diagnostics& diagnostics);
+
 /// Splits NAME=VALUE; reports "nnefc/argument" when there is no '='.
 std::optional<std::pair<std::string, std::string>> split_assignment(const std::string& text,
                                                                     const char* option,

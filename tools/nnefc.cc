@@ -13,8 +13,13 @@ using nnefc::Compounds;
 
 constexpr const char* kModelHelp =
     "a folder with graph.nnef, a graph.nnef file, a .tar or .tgz archive of such a folder";
+constexpr const char* kCompilableHelp =
+    "a folder with graph.nnef, a graph.nnef file, a .tar or .tgz archive of such a folder; or "
+    "TVM's "
+    "JSON of a Relax module (tvm.ir.save_json)";
 constexpr const char* kRunnableHelp =
-    "a model (folder, graph.nnef, .tar, .tgz; compiled first) or an artefact of 'nnefc compile'";
+    "a model (folder, graph.nnef, .tar, .tgz, or TVM's JSON of a Relax module; compiled first) or "
+    "an artefact of 'nnefc compile'";
 
 void add_inputs(CLI::App& command, nnefc::ModelOptions& options) {
   command
@@ -110,7 +115,7 @@ int main(int argc, char** argv) {
 
   nnefc::ImportOptions import;
   command = app.add_subcommand("import", "Print or write the Relax module of a model");
-  command->add_option("MODEL", import.model, kModelHelp)->required();
+  command->add_option("MODEL", import.model, kCompilableHelp)->required();
   command->add_option("-o,--output", import.output, "Where to write it (default: stdout)")
       ->type_name("FILE");
   command->add_option("--format", import.format, "TVMScript, or JSON for tvm.ir.load_json")
@@ -125,7 +130,7 @@ int main(int argc, char** argv) {
   nnefc::CompileOptions compile;
   command = app.add_subcommand(
       "compile", "Compile a model to an artefact: one file with code, weights and metadata");
-  command->add_option("MODEL", compile.model, kModelHelp)->required();
+  command->add_option("MODEL", compile.model, kCompilableHelp)->required();
   command->add_option("-o,--output", compile.output, "The artefact to write")
       ->required()
       ->type_name("FILE");

@@ -2,11 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "compile/cpu_target.h"
 #include "compile/kernels/winograd.h"
+#include "compile/passes/bind_numbers.h"
 #include "compile/passes/fold_affine.h"
+#include "compile/passes/fold_constants.h"
 #include "compile/passes/hoist_constants.h"
 #include "compile/passes/layout.h"
+#include "compile/passes/raise_extremes.h"
+#include "compile/passes/refine_types.h"
 #include "compile/passes/simplify.h"
 #include "compile/pipeline.h"
 #include "compile/schedule/cpu/schedule.h"
@@ -27,16 +33,33 @@ void report_internal(const std::string& what, nnef::Diagnostics& diagnostics) {
       .help("this is a fault of tvm-nnef, not of the model: please report it with the model");
 }
 
+/// A machine of this process for a scheduled module that runs once.
+ffi::Module machine_for(const IRModule& scheduled) {
+  ffi::Module executable = build_executable(scheduled, host_target_for_one_run());
+  nnef_runtime::configure_threads(0);
+  return nnef_runtime::start_vm(executable, nnef_runtime::VmAllocator::naive);
+}
+
 /// Runs a module made by split_transform() on this machine.
 std::vector<ffi::Tensor> run_transform(const IRModule& scheduled,
                                        const std::vector<ffi::Tensor>& params) {
-  ffi::Module executable = build_executable(scheduled, host_target_for_one_run());
-  ffi::Module machine = nnef_runtime::start_vm(executable, nnef_runtime::VmAllocator::naive);
-  nnef_runtime::configure_threads(0);
   Array<ffi::Tensor> bundle(params.begin(), params.end());
-  auto made =
-      nnef_runtime::module_function(machine, kTransformName)(bundle).cast<Array<ffi::Tensor>>();
+  auto made = nnef_runtime::module_function(machine_for(scheduled), kTransformName)(bundle)
+                  .cast<Array<ffi::Tensor>>();
   return {made.begin(), made.end()};
+}
+
+/// What depends on small constants alone, computed on this machine.
+IRModule compute_constants(const IRModule& module, nnef::Diagnostics& diagnostics) {
+  const SmallConstants constants = small_constants(module);
+  if (constants.vars.empty()) return module;
+  const IRModule lowered = lower_operators(constants.module, kConstantsName,
+                                           cpu_traits(host_target_for_one_run()), diagnostics);
+  if (diagnostics.has_errors()) return module;
+  const IRModule scheduled = schedule_cpu(lowered, host_target_for_one_run());
+  auto made = nnef_runtime::module_function(machine_for(scheduled), kConstantsName)()
+                  .cast<Array<ffi::Tensor>>();
+  return with_constants(module, constants.vars, {made.begin(), made.end()});
 }
 
 /// The names of main's parameters after its inputs and states.
@@ -53,28 +76,45 @@ std::vector<std::string> parameter_names(const IRModule& module, size_t inputs) 
   return names;
 }
 
-/// A module of kernels and the values of main's parameters after the inputs.
-struct Model {
-  IRModule module;
-  std::vector<ffi::Tensor> params;
-};
+/// Frontends write weights as parameters or as constants, and the same thing in several ways. From
+/// here on, single numbers are constants and everything larger is a parameter.
+Model canonical(const IRModule& module, const std::vector<ffi::Tensor>& params,
+                nnef::Diagnostics& diagnostics) {
+  Model model = bind_numbers(module, "main", params);
+  model.module = simplify(raise_extremes(tidy(model.module)));
+  model.module = simplify(compute_constants(model.module, diagnostics));
+  // Shapes that become known make more of the arithmetic on shapes computable.
+  for (size_t unknown = count_unknown_shapes(model.module), last = 0; unknown != last;) {
+    if (diagnostics.has_errors()) return {};
+    model.module = simplify(refine_types(model.module));
+    model.module = simplify(compute_constants(model.module, diagnostics));
+    last = std::exchange(unknown, count_unknown_shapes(model.module));
+  }
+  model.module = fold_affine(model.module);
+  const HoistedConstants constants = hoist_constants(model.module, "main", Hoist::kArrays);
+  model.module = constants.module;
+  model.params.insert(model.params.end(), constants.values.begin(), constants.values.end());
+  return model;
+}
 
 /// The module with all its operators lowered; what depends on weights alone is computed.
 Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, const Target& target,
             WinogradUse winograd, Tuner& tuner, nnef::Diagnostics& diagnostics) {
-  const IRModule lean = fold_affine(simplify(tidy(module)));
-  SplitModel split = split_transform(simplify(tidy(convert_layout(lean, target))));
+  const Model lean = canonical(module, params, diagnostics);
+  if (diagnostics.has_errors()) return {};
+  SplitModel split = split_transform(simplify(tidy(convert_layout(lean.module, target))));
+  const CpuTraits traits = cpu_traits(target);
   WinogradPlans plans;
   if (winograd == WinogradUse::kWherePays) plans = tuner.plan_convolutions(split.main);
-  IRModule main = use_winograd(split.main, "main",
-                               winograd_choice(cpu_traits(target), winograd, std::move(plans)));
-  main = lower_operators(main, "main", diagnostics);
+  IRModule main =
+      use_winograd(split.main, "main", winograd_choice(traits, winograd, std::move(plans)));
+  main = lower_operators(main, "main", traits, diagnostics);
   if (diagnostics.has_errors()) return {};
   Model model;
-  if (!params.empty()) {
-    IRModule transform = lower_operators(split.transform, kTransformName, diagnostics);
+  if (!lean.params.empty()) {
+    IRModule transform = lower_operators(split.transform, kTransformName, traits, diagnostics);
     if (diagnostics.has_errors()) return {};
-    model.params = run_transform(schedule_cpu(transform, host_target_for_one_run()), params);
+    model.params = run_transform(schedule_cpu(transform, host_target_for_one_run()), lean.params);
   }
   HoistedConstants constants = hoist_constants(main, "main");
   model.module = constants.module;

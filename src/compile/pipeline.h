@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/schedule/cpu/schedule.h"
 #include "nnef/diagnostic.h"
 #include "tvm/object.h"
 
@@ -12,6 +13,12 @@ namespace nnef_tvm {
 
 /// Composite operators taken apart, bindings in dataflow blocks, common and dead code gone.
 IRModule tidy(const IRModule& module);
+
+/// A module and the values of main's parameters after the inputs.
+struct Model {
+  IRModule module;
+  std::vector<ffi::Tensor> params;
+};
 
 /// A model in two modules: what depends on its parameters alone, and the rest.
 struct SplitModel {
@@ -25,8 +32,10 @@ inline constexpr const char* kTransformName = "main_transform_params";
 SplitModel split_transform(const IRModule& module);
 
 /// Operators to loops: every Relax operator becomes a call of a PrimFunc, constants are folded,
-/// calls are fused. Reports operators that no kernel was found for ("compile/unsupported").
-IRModule lower_operators(const IRModule& module, const std::string& entry,
+/// calls are fused, those along rows as suits the CPU. Reports operators that no kernel was found
+/// for
+/// ("compile/unsupported").
+IRModule lower_operators(const IRModule& module, const std::string& entry, const CpuTraits& traits,
                          nnef::Diagnostics& diagnostics);
 
 /// Memory planning, machine code, bytecode, for kernels that are scheduled.

@@ -69,6 +69,18 @@ Expr with_args(const Expr& original, const Array<Expr>& args) {
                     field<Array<Type>>(original, "ty_args"), nullptr);
 }
 
+Expr untyped(const Expr& original, const Array<Expr>& args) {
+  return call<Expr>("ir.Call", call<Type>("ir.TypeMissing"), field<Expr>(original, "op"), args,
+                    field<ffi::Optional<ObjectRef>>(original, "attrs"),
+                    field<Array<Type>>(original, "ty_args"), nullptr);
+}
+
+Expr with_attrs_of(const Expr& function, const Expr& other) {
+  return call<Expr>("relax.Function", field<Array<Var>>(function, "params"),
+                    field<Expr>(function, "body"), field<ObjectRef>(function, "ret_ty"),
+                    field<bool>(function, "is_pure"), field<ObjectRef>(other, "attrs"), nullptr);
+}
+
 std::optional<std::vector<int64_t>> known_shape(const Expr& expr) {
   const Type type = type_of(expr);
   if (type_key(type) != "relax.TensorType") return std::nullopt;

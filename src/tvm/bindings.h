@@ -30,6 +30,10 @@ std::string operator_name(const ObjectRef& expr);
 Array<Expr> args_of(const Expr& call);
 /// The same operator on other arguments whose result is of the same type.
 Expr with_args(const Expr& call, const Array<Expr>& args);
+/// The same, of a type that is still to be inferred.
+Expr untyped(const Expr& call, const Array<Expr>& args);
+/// The function with the attributes of another.
+Expr with_attrs_of(const Expr& function, const Expr& other);
 
 /// The extents of a tensor expression whose type is known; nullopt when one is symbolic.
 std::optional<std::vector<int64_t>> known_shape(const Expr& expr);

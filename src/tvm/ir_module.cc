@@ -88,8 +88,4 @@ Expr replace_objects(const Expr& root, const char* key,
   return call<Expr>("ffi.StructuralMap", root, Array<Any>{entry}, Array<Any>(), kChildrenFirst);
 }
 
-ObjectRef from_json(const std::string& text) {
-  return call<ObjectRef>("ffi.FromJSONGraphString", text);
-}
-
 }  // namespace nnef_tvm

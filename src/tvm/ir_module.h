@@ -45,7 +45,4 @@ std::vector<std::string> called_operators(const Expr& function);
 Expr replace_objects(const Expr& root, const char* key,
                      const std::function<ObjectRef(const ObjectRef&)>& replacement);
 
-/// The reverse of TVM's own serialisation (tvm.ir.save_json).
-ObjectRef from_json(const std::string& text);
-
 }  // namespace nnef_tvm

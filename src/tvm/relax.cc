@@ -85,6 +85,7 @@ Expr atanh(Expr x) { return call<Expr>("relax.op.atanh", x); }
 Expr ceil(Expr x) { return call<Expr>("relax.op.ceil", x); }
 Expr cos(Expr x) { return call<Expr>("relax.op.cos", x); }
 Expr cosh(Expr x) { return call<Expr>("relax.op.cosh", x); }
+Expr erf(Expr x) { return call<Expr>("relax.op.erf", x); }
 Expr exp(Expr x) { return call<Expr>("relax.op.exp", x); }
 Expr floor(Expr x) { return call<Expr>("relax.op.floor", x); }
 Expr isnan(Expr x) { return call<Expr>("relax.op.isnan", x); }
@@ -92,6 +93,7 @@ Expr log(Expr x) { return call<Expr>("relax.op.log", x); }
 Expr logical_not(Expr x) { return call<Expr>("relax.op.logical_not", x); }
 Expr negative(Expr x) { return call<Expr>("relax.op.negative", x); }
 Expr relu(Expr x) { return call<Expr>("relax.op.nn.relu", x); }
+Expr round(Expr x) { return call<Expr>("relax.op.round", x); }
 Expr rsqrt(Expr x) { return call<Expr>("relax.op.rsqrt", x); }
 Expr sigmoid(Expr x) { return call<Expr>("relax.op.sigmoid", x); }
 Expr sign(Expr x) { return call<Expr>("relax.op.sign", x); }

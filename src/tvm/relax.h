@@ -54,6 +54,7 @@ Expr atanh(Expr x);
 Expr ceil(Expr x);
 Expr cos(Expr x);
 Expr cosh(Expr x);
+Expr erf(Expr x);
 Expr exp(Expr x);
 Expr floor(Expr x);
 Expr isnan(Expr x);
@@ -61,6 +62,8 @@ Expr log(Expr x);
 Expr logical_not(Expr x);
 Expr negative(Expr x);
 Expr relu(Expr x);
+/// Half to even.
+Expr round(Expr x);
 Expr rsqrt(Expr x);
 Expr sigmoid(Expr x);
 Expr sign(Expr x);

@@ -184,7 +184,7 @@ TEST_F(Winograd, TakesTheEpilogueIntoTheResultsNest) {
   const auto scheduled = [&](const Case& item) {
     IRModule module = tidy(convert_layout(tidy(module_of(item)), host_target()));
     module = use_winograd(module, "main", winograd_choice(traits, WinogradUse::kLargeTiles));
-    module = lower_operators(module, "main", diagnostics_);
+    module = lower_operators(module, "main", traits, diagnostics_);
     for (const NamedFunction& item : functions_of(schedule_cpu(module, host_target()))) {
       if (item.name.find("winograd_conv2d") != std::string::npos) return script(item.function);
     }

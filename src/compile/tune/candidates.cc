@@ -1,11 +1,15 @@
 #include "compile/tune/candidates.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace nnef_tvm {
 namespace {
 
 constexpr int64_t kPieces[] = {1, 8, 32};
+constexpr int64_t kReductionBlocks[] = {0, 64, 256};
+constexpr size_t kChunkedAxes = 2;
+constexpr int64_t kChunks[] = {2, 4, 7, 14};
 constexpr int64_t kVectors[] = {1, 2, 4, 8};
 
 using Rule = ReductionPlan::Rule;
@@ -15,6 +19,22 @@ size_t longest(const KernelChoices& choices) {
   size_t length = 0;
   for (const auto& plans : choices.reductions) length = std::max(length, plans.size());
   return length;
+}
+
+std::vector<std::optional<Nest>> other_nests(const std::optional<Nest>& nest) {
+  std::vector<std::optional<Nest>> others;
+  if (nest) others.emplace_back();
+  const auto add = [&](std::optional<Chunks> chunks, int64_t reduction_block) {
+    others.push_back(Nest{chunks, reduction_block});
+  };
+  for (const int64_t block : kReductionBlocks) {
+    const bool same = nest && !nest->chunks && nest->reduction_block == block;
+    if (!same) add(std::nullopt, block);
+  }
+  for (size_t axis = 0; axis < kChunkedAxes; ++axis) {
+    for (const int64_t count : kChunks) add(Chunks{axis, count}, 0);
+  }
+  return others;
 }
 
 }  // namespace
@@ -38,12 +58,15 @@ std::vector<KernelPlan> first_candidates(const KernelChoices& choices, size_t li
   return candidates;
 }
 
-std::vector<KernelPlan> variations(const KernelPlan& plan, const KernelChoices& choices) {
+std::vector<KernelPlan> variations(const KernelPlan& plan, const KernelChoices& choices,
+                                   size_t limit) {
   std::vector<KernelPlan> varied;
   for (size_t i = 0; i < plan.reductions.size(); ++i) {
     if (plan.reductions[i].rule != Rule::kTile || plan.reductions[i].tile.parts.empty()) continue;
-    varied.push_back(plan);
-    varied.back().reductions[i].pieces_outermost = !plan.reductions[i].pieces_outermost;
+    for (const std::optional<Nest>& nest : other_nests(plan.reductions[i].nest)) {
+      varied.push_back(plan);
+      varied.back().reductions[i].nest = nest;
+    }
   }
   for (const int64_t pieces : kPieces) {
     if (pieces == plan.pieces_per_core || choices.fused_rows) continue;
@@ -56,6 +79,7 @@ std::vector<KernelPlan> variations(const KernelPlan& plan, const KernelChoices& 
     varied.push_back(plan);
     varied.back().item_vectors = vectors;
   }
+  if (varied.size() > limit) varied.resize(limit);
   return varied;
 }
 

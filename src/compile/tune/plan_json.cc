@@ -21,6 +21,12 @@ constexpr std::array<RuleName, 3> kRules = {
 constexpr int64_t kMostPieces = 1 << 12;
 constexpr int64_t kMostVectors = 8;
 
+Json to_json(const Nest& nest) {
+  Json json{{"chunks", nullptr}, {"reduction_block", nest.reduction_block}};
+  if (nest.chunks) json["chunks"] = {nest.chunks->axis, nest.chunks->count};
+  return json;
+}
+
 Json to_json(const ReductionPlan& plan) {
   const auto row = std::find_if(kRules.begin(), kRules.end(),
                                 [&](const RuleName& item) { return item.rule == plan.rule; });
@@ -32,12 +38,20 @@ Json to_json(const ReductionPlan& plan) {
   json["packs_strided"] = plan.tile.packs_strided;
   json["parts"] = Json::array();
   for (const TilePart& part : plan.tile.parts) json["parts"].push_back({part.axis, part.extent});
-  json["pieces_outermost"] = plan.pieces_outermost;
   json["unrolled"] = plan.unrolled;
+  json["nest"] = plan.nest ? to_json(*plan.nest) : Json(nullptr);
   return json;
 }
 
 // The library throws for what is missing or of another type; all of it is one failure here.
+
+Nest read_nest(const Json& json) {
+  Nest nest;
+  nest.reduction_block = json.at("reduction_block").get<int64_t>();
+  const Json& chunks = json.at("chunks");
+  if (!chunks.is_null()) nest.chunks = {chunks.at(0).get<size_t>(), chunks.at(1).get<int64_t>()};
+  return nest;
+}
 
 ReductionPlan read_reduction(const Json& json) {
   const std::string name = json.at("rule").get<std::string>();
@@ -54,8 +68,8 @@ ReductionPlan read_reduction(const Json& json) {
   for (const Json& part : json.at("parts")) {
     plan.tile.parts.push_back({part.at(0).get<size_t>(), part.at(1).get<int64_t>()});
   }
-  plan.pieces_outermost = json.at("pieces_outermost").get<bool>();
   plan.unrolled = json.at("unrolled").get<bool>();
+  if (!json.at("nest").is_null()) plan.nest = read_nest(json.at("nest"));
   return plan;
 }
 

@@ -23,7 +23,7 @@ constexpr double kConvolutionShare = 0.4;  // of the seconds, at most, for the c
 constexpr double kGain = 0.98;             // what gains less is noise
 constexpr double kExact = 1e-4;            // tolerances of results, in parts of the largest
 constexpr double kWinograd = 2e-3;
-constexpr size_t kMostCandidates = 16;
+constexpr size_t kMostCandidates = 24;
 constexpr size_t kFewestCandidates = 4;
 constexpr size_t kDirectCandidates = 3;
 constexpr size_t kWinogradCandidates = 2;  // for each size of tiles
@@ -50,9 +50,9 @@ bool is_worth_trying(const WinogradProblem& problem, const CpuTraits& traits) {
   return least < kWorthTrying * direct_cycles(problem, traits);
 }
 
-IRModule lowered(const IRModule& module) {
+IRModule lowered(const IRModule& module, const CpuTraits& traits) {
   nnef::Diagnostics diagnostics;
-  IRModule result = lower_operators(module, "main", diagnostics);
+  IRModule result = lower_operators(module, "main", traits, diagnostics);
   if (diagnostics.has_errors()) TVM_FFI_THROW(ValueError) << nnef::format(diagnostics);
   return result;
 }
@@ -179,7 +179,7 @@ void Tuner::measure_convolutions(Problems problems, WinogradPlans& plans) {
 
 void Tuner::race_convolution(Task& task, const WinogradProblem& problem) {
   const IRModule convolution = convolution_module(problem);
-  const IRModule direct = lowered(convolution);
+  const IRModule direct = lowered(convolution, traits_);
   std::vector<Entrant> entrants;
   for (const KernelUse& use : kernel_uses(direct)) {
     const KernelChoices choices =
@@ -192,7 +192,7 @@ void Tuner::race_convolution(Task& task, const WinogradProblem& problem) {
   for (const WinogradPlan& plan : winograd_candidates(problem, traits_)) {
     const auto make = [=, this] {
       const auto choose = [&](const WinogradProblem&) { return std::optional(plan); };
-      const IRModule module = lowered(use_winograd(convolution, "main", choose));
+      const IRModule module = lowered(use_winograd(convolution, "main", choose), traits_);
       return schedule_cpu(module, target_, WeightLayout::kPack);
     };
     entrants.push_back({text(std::optional(plan)), make});
@@ -293,9 +293,11 @@ void Tuner::race_kernel(KernelTask& task, size_t limit) {
     task.contest.enter(entrants);
     task.contest.race(kRace);
   };
-  race(first_candidates(task.choices, limit));
+  // Half of them for the tile, half for what is around the best one.
+  race(first_candidates(task.choices, (limit + 1) / 2));
+  if (is_over(options_.seconds)) return;
   const auto best = kernel_plan(Json::parse(task.contest.best()->plan));
-  if (!is_over(options_.seconds)) race(variations(*best, task.choices));
+  race(variations(*best, task.choices, limit / 2));
 }
 
 }  // namespace nnef_tvm

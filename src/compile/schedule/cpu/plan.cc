@@ -10,66 +10,65 @@
 namespace nnef_tvm {
 namespace {
 
-constexpr int64_t kMaxUnrolledReduction = 16;
-constexpr int64_t kMaxUnrolledSteps = 160;
+constexpr int64_t kMaxUnrolledSteps = 180;
 constexpr size_t kTilesPerVector = 3;
 
-/// The order of the loops around a tile.
-class LoopOrder {
- public:
-  LoopOrder(const BlockInfo& info, const Tile& tile) : info_(info), tile_(tile) {}
+int64_t pieces_of(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
-  bool pieces_outermost(const CpuTraits& traits) const {
-    if (all_move_with_vector() || tile_.parts.empty()) return false;
-    const double others = bytes(false);
-    if (others <= traits.l2_bytes) return true;
-    const double pieces = static_cast<double>(info_.iterations[tile_.vector_axis].extent) /
-                          static_cast<double>(tile_.width());
-    return others * pieces + bytes(true) <= others + bytes(true) * rounds();
+/// Of the operands that move with the vector axis (`vector` true) or only with the parts.
+double operand_bytes(const BlockInfo& info, const Tile& tile, bool vector) {
+  double sum = 0;
+  for (const Access& read : info.reads) {
+    const bool moves = !read.steps[tile.vector_axis].is_none();
+    if (moves == vector) sum += static_cast<double>(read.item_count() * (read.dtype.bits / 8));
   }
+  return sum;
+}
 
- private:
-  /// Into how many pieces the axes are cut that move no operand of the vector axis.
-  double rounds() const {
-    double count = 1;
-    for (size_t i = 0; i < info_.iterations.size(); ++i) {
-      const TilePart* part = tile_.part(i);
-      const bool moves = moves_with_vector(info_, tile_, i);
-      if (info_.iterations[i].reduces || i == tile_.vector_axis || moves) continue;
-      count *= static_cast<double>(info_.iterations[i].extent) /
-               static_cast<double>(part ? part->extent : 1);
-    }
-    return count;
+NestProblem nest_problem(const BlockInfo& info, const Tile& tile) {
+  NestProblem problem;
+  for (size_t axis : info.result_order()) {
+    const TilePart* part = tile.part(axis);
+    const int64_t extent = info.iterations[axis].extent;
+    if (axis == tile.vector_axis || (!part && moves_with_vector(info, tile, axis))) continue;
+    problem.tiles.push_back(pieces_of(extent, part ? part->extent : 1));
   }
-
-  /// Bytes read over the whole nest by operands that move with the vector axis (`vector` true) or
-  /// only with the parts.
-  double bytes(bool vector) const {
-    double sum = 0;
-    for (const Access& read : info_.reads) {
-      const bool moves = !read.steps[tile_.vector_axis].is_none();
-      if (moves == vector) sum += static_cast<double>(read.item_count() * (read.dtype.bits / 8));
-    }
-    return sum;
+  for (const Iteration& iteration : info.iterations) {
+    if (iteration.reduces) problem.reduction = iteration.extent;
   }
+  problem.pieces = pieces_of(info.iterations[tile.vector_axis].extent, tile.width());
+  problem.tile_bytes = operand_bytes(info, tile, false);
+  problem.piece_bytes = operand_bytes(info, tile, true);
+  problem.item_bytes = info.writes[0].dtype.bits / 8;
+  problem.result_bytes = static_cast<double>(info.spatial_volume() * problem.item_bytes);
+  problem.outer_reduction = info.reduction_volume() / problem.reduction;
+  problem.tile_items = tile.accumulators() * tile.lanes;
+  return problem;
+}
 
-  bool all_move_with_vector() const {
-    return std::none_of(info_.reads.begin(), info_.reads.end(), [&](const Access& read) {
-      return read.steps[tile_.vector_axis].is_none();
-    });
-  }
+/// None where no operand is shared between pieces.
+std::optional<Nest> nest_of(const BlockInfo& info, const Tile& tile, const CpuTraits& traits) {
+  const bool shared = std::any_of(info.reads.begin(), info.reads.end(), [&](const Access& read) {
+    return read.steps[tile.vector_axis].is_none();
+  });
+  if (!shared || tile.parts.empty()) return std::nullopt;
+  return choose_nest(nest_problem(info, tile), traits);
+}
 
-  const BlockInfo& info_;
-  const Tile& tile_;
-};
+bool is_possible(const Nest& nest, const NestProblem& problem) {
+  const auto divides = [](int64_t extent, int64_t size) { return size > 0 && extent % size == 0; };
+  const bool whole = nest.reduction_block == 0;
+  if (!whole && !divides(problem.reduction, nest.reduction_block)) return false;
+  if (!nest.chunks) return true;
+  return nest.chunks->axis < problem.tiles.size() &&
+         divides(problem.tiles[nest.chunks->axis], nest.chunks->count);
+}
 
 ReductionPlan tile_plan(const Tile& tile, const BlockInfo& info, const CpuTraits& traits) {
-  const int64_t reduction = info.reduction_volume();
   return {.rule = ReductionPlan::Rule::kTile,
           .tile = tile,
-          .pieces_outermost = LoopOrder(info, tile).pieces_outermost(traits),
-          .unrolled = reduction <= kMaxUnrolledReduction &&
-                      reduction * tile.accumulators() <= kMaxUnrolledSteps};
+          .nest = nest_of(info, tile, traits),
+          .unrolled = tile.unrolled};
 }
 
 }  // namespace
@@ -121,6 +120,7 @@ bool complete_plan(ReductionPlan& plan, const BlockInfo& info, const std::vector
   const auto tile = complete_tile(tile_problem(info, weights), plan.tile, traits);
   if (!tile) return false;
   plan.tile = *tile;
+  if (plan.nest && !is_possible(*plan.nest, nest_problem(info, *tile))) return false;
   return !plan.unrolled || info.reduction_volume() * tile->accumulators() <= kMaxUnrolledSteps;
 }
 

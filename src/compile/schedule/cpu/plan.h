@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "compile/schedule/cpu/nest.h"
 #include "compile/schedule/cpu/schedule.h"
 #include "compile/schedule/cpu/tile.h"
 
@@ -20,10 +22,9 @@ struct ReductionPlan {
     kTile,     ///< results in registers
   };
   Rule rule = Rule::kGeneral;
-  Tile tile;                      ///< of kTile, like all that follows
-  bool pieces_outermost = false;  ///< each piece of the vector axis runs over all of the other
-                                  ///< axes, rather than the other way round
-  bool unrolled = false;          ///< the reduced loops
+  Tile tile;                 ///< of kTile, like all that follows
+  std::optional<Nest> nest;  ///< of the loops around it; without, those over tiles are outside
+  bool unrolled = false;     ///< the reduced loops
 };
 
 /// Of one PrimFunc.

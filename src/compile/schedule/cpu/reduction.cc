@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compile/schedule/cpu/nest.h"
 #include "compile/schedule/cpu/rules.h"
 #include "tvm/ir.h"
 #include "tvm/te.h"
@@ -158,21 +159,54 @@ class TiledReduction {
     return beyond ? schedule_.split_beyond(loop, inner) : schedule_.split(loop, inner);
   }
 
+  int64_t extent(const Loop& loop) const {
+    return known_int(field<PrimExpr>(schedule_.node(loop), "extent")).value_or(1);
+  }
+
+  /// The loops around the tile, outermost first: those in parallel, then those that only a blocked
+  /// reduction runs over, then the reductions.
   void order() {
     outer_ = others_;
-    if (plan_.pieces_outermost) {
+    std::vector<Loop> inner = reductions_;
+    if (!plan_.nest) {
+      append(outer_, part_outer_);
       outer_.push_back(vector_outer_);
-      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.end());
     } else {
-      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.end());
+      const Nest& nest = *plan_.nest;
+      const size_t chunked = nest.chunks ? cut_chunks(*nest.chunks) : 0;
+      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.begin() + chunked);
       outer_.push_back(vector_outer_);
+      const std::vector<Loop> tiles(part_outer_.begin() + chunked, part_outer_.end());
+      if (nest.reduction_block > 0) {
+        const auto block = schedule_.split(reductions_.back(), {nest.reduction_block});
+        reductions_.back() = block[0];
+        inner = reductions_;
+        append(inner, tiles);
+        inner.push_back(block[1]);
+        blocked_ = true;
+      } else {
+        append(outer_, tiles);
+      }
     }
     std::vector<Loop> all = outer_;
-    all.insert(all.end(), reductions_.begin(), reductions_.end());
-    all.insert(all.end(), part_inner_.begin(), part_inner_.end());
+    append(all, inner);
+    append(all, part_inner_);
     all.push_back(vectors_);
     all.push_back(lanes_);
     schedule_.reorder(all);
+  }
+
+  /// Cuts one of the loops over tiles; returns how many of them are outside of the pieces.
+  size_t cut_chunks(const Chunks& chunks) {
+    const auto cut = part_outer_.begin() + static_cast<std::ptrdiff_t>(chunks.axis);
+    const auto halves = schedule_.split(*cut, {extent(*cut) / chunks.count});
+    *cut = halves[1];
+    part_outer_.insert(part_outer_.begin() + static_cast<std::ptrdiff_t>(chunks.axis), halves[0]);
+    return chunks.axis + 1;
+  }
+
+  static void append(std::vector<Loop>& loops, const std::vector<Loop>& more) {
+    loops.insert(loops.end(), more.begin(), more.end());
   }
 
   void inline_epilogue(const Block& epilogue) {
@@ -202,6 +236,8 @@ class TiledReduction {
     schedule_.reorder(tile);
     if (tile_.lanes > 1) schedule_.vectorize(tile.back());
     tile.pop_back();
+    // Those of a blocked reduction are the results of many tiles.
+    if (blocked_) tile.erase(tile.begin(), tile.end() - 1);
     for (const Loop& loop : tile) schedule_.unroll(loop);
   }
 
@@ -213,6 +249,7 @@ class TiledReduction {
   int64_t pieces_;
   std::vector<Loop> others_, part_outer_, part_inner_, reductions_, outer_;
   Loop vector_outer_, vectors_, lanes_;
+  bool blocked_ = false;  ///< results so far go through memory
 };
 
 }  // namespace

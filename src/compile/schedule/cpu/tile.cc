@@ -22,6 +22,11 @@ constexpr double kDistance = 0.005;
 // Items of so many rows are read from where they are; more would be in each other's way in the
 // first cache, whose ways are few.
 constexpr int64_t kMaxRows = 8;
+constexpr int64_t kMaxUnrolledReduction = 25;
+constexpr int64_t kMaxUnrolledSteps = 180;
+// An unrolled window also keeps its row of data and its weights in registers, for each result.
+constexpr int64_t kWindowRegisters = 3;
+constexpr double kConditional = 2.5;  // a condition for each load, of steps that are not unrolled
 constexpr double kClamped = 1.12;  // rows with addresses of their own, conditions on their results
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -32,6 +37,10 @@ class Candidate {
   Candidate(const TileProblem& problem, const CpuTraits& traits, size_t axis, int64_t lanes,
             int64_t vectors, bool packs_strided)
       : problem_(problem), traits_(traits) {
+    for (size_t i = 0; i < problem.extents.size(); ++i) {
+      if (problem.reduces[i]) reduction_ *= problem.extents[i];
+      conditional_ = conditional_ || problem.scalar[i];
+    }
     base_.vector_axis = axis;
     base_.lanes = lanes;
     base_.vectors = vectors;
@@ -45,6 +54,8 @@ class Candidate {
     if (tile.accumulators() + tile.vectors + 1 > traits_.vector_registers) return std::nullopt;
     if (!pack_for_vectors(tile)) return std::nullopt;
     for (TilePart& part : tile.parts) pack_for_part(tile, part);
+    tile.unrolled = reduction_ <= kMaxUnrolledReduction &&
+                    reduction_ * tile.accumulators() <= kMaxUnrolledSteps;
     tile.cycles = cycles(tile);
     return tile;
   }
@@ -146,12 +157,19 @@ class Candidate {
   }
 
   double step_cycles(const Tile& tile, double reduction) const {
+    const auto products = static_cast<double>(tile.accumulators()) / kPerCycle;
+    if (conditional_ && tile.unrolled) {
+      // Conditions are constants or shared; neighbouring steps share what they load.
+      const bool fits = tile.accumulators() * kWindowRegisters <= traits_.vector_registers;
+      return products * (fits ? 1 : kConditional) + kLoopCycles;
+    }
     double load_count = 0;
     for (size_t i = 0; i < problem_.operands.size(); ++i) load_count += loads(tile, i);
+    if (conditional_) load_count *= kConditional;
     const double streamed = streamed_bytes(tile, reduction) / traits_.vector_bytes;
     // What comes from the second cache also takes the first cache's time.
-    return std::max({static_cast<double>(tile.accumulators()) / kPerCycle,
-                     load_count / kPerCycle + streamed, kLatency, streamed / kStreamedVectors}) +
+    return std::max({products, load_count / kPerCycle + streamed, kLatency,
+                     streamed / kStreamedVectors}) +
            kLoopCycles;
   }
 
@@ -202,6 +220,8 @@ class Candidate {
 
   const TileProblem& problem_;
   const CpuTraits& traits_;
+  int64_t reduction_ = 1;     ///< steps
+  bool conditional_ = false;  ///< loads have conditions: padding
   Tile base_;
 };
 

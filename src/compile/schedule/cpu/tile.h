@@ -52,7 +52,8 @@ struct Tile {
   bool beyond = false;          ///< as TilePart::beyond, of the vector axis
   std::vector<TilePart> parts;  ///< other axes of the tile
   std::vector<Packing> packings;
-  double cycles = 0;  ///< estimate for all of the work on one core
+  bool unrolled = false;  ///< all steps of the reduction
+  double cycles = 0;      ///< estimate for all of the work on one core
 
   int64_t width() const { return lanes * vectors; }
   int64_t accumulators() const;
