@@ -10,6 +10,7 @@
 #include "npy.h"
 #include "progress.h"
 #include "tensors.h"
+#include "tuning.h"
 
 namespace nnefc {
 namespace {
@@ -26,8 +27,8 @@ double median(std::vector<double> values) {
 
 bool time_runs(const BenchOptions& options, nnef::Diagnostics& diagnostics) {
   using Clock = std::chrono::steady_clock;
-  const auto session =
-      open_session(options.model, options.target, options.threads, options.options, diagnostics);
+  const auto session = open_session(options.model, {options.target, options.tuning},
+                                    options.threads, options.options, diagnostics);
   if (!session) return false;
   const auto inputs = gather_inputs(*session, options.inputs, true, diagnostics);
   if (!inputs) return false;
@@ -118,12 +119,26 @@ std::optional<std::vector<Tensor>> gather_inputs(const Session& session,
 
 int compile(const CompileOptions& options) {
   nnef::Diagnostics diagnostics;
-  const auto compiled = compile_model(options.model, options.target, options.options, diagnostics);
+  const auto compiled =
+      compile_model(options.model, {options.target, options.tuning}, options.options, diagnostics);
   const bool done = compiled && nnef_tvm::write_artefact(*compiled, options.output, diagnostics);
   report(diagnostics);
-  if (done)
+  if (done) {
     fmt::print("{}: {} bytes\n", options.output, std::filesystem::file_size(options.output));
+    const std::string tuning = tuning_summary(compiled->tuning, options.tuning);
+    if (!tuning.empty()) fmt::print("{}\n", tuning);
+  }
   return done ? kDone : kFault;
+}
+
+int tune(const TuneOptions& options) {
+  nnef::Diagnostics diagnostics;
+  const auto compiled =
+      compile_model(options.model, {options.target, options.tuning}, options.options, diagnostics);
+  report(diagnostics);
+  if (!compiled) return kFault;
+  fmt::print("{}: {}\n", options.model, tuning_summary(compiled->tuning, options.tuning));
+  return kDone;
 }
 
 int bench(const BenchOptions& options) {

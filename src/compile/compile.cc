@@ -16,6 +16,7 @@
 #include "compile/passes/simplify.h"
 #include "compile/pipeline.h"
 #include "compile/schedule/cpu/schedule.h"
+#include "runtime/cpu_features.h"
 #include "runtime/error_text.h"
 #include "runtime/threads.h"
 #include "runtime/vm.h"
@@ -98,12 +99,15 @@ Model canonical(const IRModule& module, const std::vector<ffi::Tensor>& params,
 
 /// The module with all its operators lowered; what depends on weights alone is computed.
 Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, const Target& target,
-            WinogradUse winograd, nnef::Diagnostics& diagnostics) {
+            WinogradUse winograd, Tuner& tuner, nnef::Diagnostics& diagnostics) {
   const Model lean = canonical(module, params, diagnostics);
   if (diagnostics.has_errors()) return {};
   SplitModel split = split_transform(simplify(tidy(convert_layout(lean.module, target))));
   const CpuTraits traits = cpu_traits(target);
-  IRModule main = use_winograd(split.main, "main", winograd_choice(traits, winograd));
+  WinogradPlans plans;
+  if (winograd == WinogradUse::kWherePays) plans = tuner.plan_convolutions(split.main);
+  IRModule main =
+      use_winograd(split.main, "main", winograd_choice(traits, winograd, std::move(plans)));
   main = lower_operators(main, "main", traits, diagnostics);
   if (diagnostics.has_errors()) return {};
   Model model;
@@ -119,8 +123,9 @@ Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, cons
 }
 
 /// The module with its kernels scheduled and its weights laid out for them.
-Model schedule(const Model& model, const Target& target) {
-  IRModule scheduled = schedule_cpu(model.module, target, WeightLayout::kPack);
+Model schedule(const Model& model, const Target& target, Tuner& tuner) {
+  IRModule scheduled =
+      schedule_cpu(model.module, target, WeightLayout::kPack, tuner.plan_kernels(model.module));
   if (model.params.empty()) return {scheduled, {}};
   SplitModel split = split_transform(scheduled);
   return {split.main, run_transform(split.transform, model.params)};
@@ -133,13 +138,29 @@ struct Interface {
   std::vector<nnef_runtime::StateSpec> states;
 };
 
-std::optional<Compiled> compile_for(const Target& target, WinogradUse winograd,
+/// Whether code for the target can be measured here; reports "tuning/target".
+bool can_measure(const Target& target, nnef::Diagnostics& diagnostics) {
+  std::vector<std::string> missing = required_features(target);
+  std::erase_if(missing,
+                [](const std::string& name) { return nnef_runtime::has_cpu_feature(name); });
+  if (missing.empty()) return true;
+  diagnostics
+      .error("tuning/target", {},
+             fmt::format("kernels for a CPU with {} cannot be measured on this one, which lacks it",
+                         fmt::join(missing, ", ")))
+      .help("tune on such a CPU; a database from there can be used here by --tuning FILE");
+  return false;
+}
+
+std::optional<Compiled> compile_for(const Target& target, const CompileOptions& options,
                                     const IRModule& module, const std::vector<ffi::Tensor>& params,
                                     Interface interface, nnef::Diagnostics& diagnostics) {
   TargetScope scope(target);
-  Model lowered = lower(module, params, target, winograd, diagnostics);
+  if (options.tuning.seconds > 0 && !can_measure(target, diagnostics)) return std::nullopt;
+  Tuner tuner(options.tuning, target, diagnostics);
+  Model lowered = lower(module, params, target, options.winograd, tuner, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
-  Model ready = schedule(lowered, target);
+  Model ready = schedule(lowered, target, tuner);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
   if (ready.params.size() != names.size()) {
     TVM_FFI_THROW(ValueError) << "function 'main' needs " << names.size() << " weights, "
@@ -152,7 +173,8 @@ std::optional<Compiled> compile_for(const Target& target, WinogradUse winograd,
                   .outputs = std::move(interface.outputs),
                   .states = std::move(interface.states),
                   .target_json = target_json(target),
-                  .cpu_features = required_features(target)};
+                  .cpu_features = required_features(target),
+                  .tuning = tuner.summary()};
 }
 
 }  // namespace
@@ -166,7 +188,7 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
   try {
     auto target = choose_target(options.target, diagnostics);
     if (!target) return std::nullopt;
-    return compile_for(*target, options.winograd, module, params,
+    return compile_for(*target, options, module, params,
                        {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
   } catch (const ffi::Error& error) {
     report_internal(nnef_runtime::first_line(error), diagnostics);

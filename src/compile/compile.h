@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compile/schedule/cpu/schedule.h"
+#include "compile/tune/tuner.h"
 #include "nnef_runtime/session.h"
 #include "tvm/object.h"
 
@@ -15,6 +16,7 @@ namespace nnef_tvm {
 struct CompileOptions {
   std::string target = "llvm";  ///< llvm (this machine's CPU) or TVM's JSON target
   WinogradUse winograd = WinogradUse::kWherePays;
+  TuningOptions tuning = {};  ///< by default no database, and no measurements
 };
 
 /// The result: an executable whose "main" takes the inputs, the states and then `parameters`
@@ -29,6 +31,7 @@ struct Compiled {
   std::string target_json;
   std::vector<std::string>
       cpu_features;  ///< features that the code uses, by GCC's names ("avx512f")
+  TuningSummary tuning = {};
 };
 
 /// `module` has a function "main" that takes inputs, states and parameters, with attribute

@@ -47,12 +47,6 @@ const std::vector<int>& initial_cpus() {
   return cpus;
 }
 
-int default_threads() {
-  const char* text = std::getenv("TVM_NUM_THREADS");
-  int wanted = text == nullptr ? 0 : std::atoi(text);
-  return wanted > 0 ? wanted : physical_cores();
-}
-
 // How TVM spreads threads (threading::ThreadGroup::AffinityMode): the system places all of them on
 // the given processors.
 constexpr int kShareAllCores = -3;
@@ -66,6 +60,12 @@ int physical_cores() {
     return static_cast<int>(cores.size());
   }();
   return count;
+}
+
+int default_threads() {
+  const char* text = std::getenv("TVM_NUM_THREADS");
+  int wanted = text == nullptr ? 0 : std::atoi(text);
+  return wanted > 0 ? wanted : physical_cores();
 }
 
 void configure_threads(int threads) {

@@ -6,8 +6,11 @@ namespace nnef_runtime {
 /// Physical cores that this process may use; at least 1.
 int physical_cores();
 
-/// Makes kernels that the calling thread starts use that many threads; 0: $TVM_NUM_THREADS if set,
-/// else one for each physical core. Needs libtvm_runtime. Throws tvm::ffi::Error.
+/// $TVM_NUM_THREADS if set, else one for each physical core.
+int default_threads();
+
+/// Makes kernels that the calling thread starts use that many threads; 0: as
+/// default_threads() says. Needs libtvm_runtime. Throws tvm::ffi::Error.
 void configure_threads(int threads);
 
 }  // namespace nnef_runtime

@@ -52,6 +52,16 @@ std::vector<ReductionPlan> rank_reduction_plans(const BlockInfo& info,
 bool complete_plan(ReductionPlan& plan, const BlockInfo& info, const std::vector<Var>& weights,
                    const CpuTraits& traits);
 
+/// What there is to choose for a function.
+struct KernelChoices {
+  bool fused_rows = false;                             ///< it is a chain along rows
+  std::vector<std::vector<ReductionPlan>> reductions;  ///< ranked, when it is none
+};
+
+/// At most `limit` plans for each reduction. `weights` as for kernel_key().
+KernelChoices kernel_choices(const PrimFunc& function, const std::vector<bool>& weights,
+                             const CpuTraits& traits, size_t limit);
+
 /// Whether an operand moves both with the tile's vector axis and with another one.
 bool moves_with_vector(const BlockInfo& info, const Tile& tile, size_t axis);
 

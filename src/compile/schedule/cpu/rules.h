@@ -43,7 +43,9 @@ bool fuse_rows(TirSchedule& schedule, const CpuTraits& traits);
 void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits,
                           int64_t vectors, int64_t pieces);
 
-/// A convolution by Winograd's method (kernels/winograd.h); returns the blocks that remain to be
+/// Whether the function is a convolution by Winograd's method (kernels/winograd.h).
+bool is_winograd(const TirSchedule& schedule);
+/// Schedules such a function; returns the blocks that remain to be
 /// scheduled. Nullopt, and no change, when the function is none.
 std::optional<std::vector<Block>> schedule_winograd(TirSchedule& schedule, const CpuTraits& traits,
                                                     int64_t pieces);

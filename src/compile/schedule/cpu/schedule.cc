@@ -175,4 +175,23 @@ IRModule schedule_cpu(IRModule module, const Target& target, WeightLayout layout
   return weights.empty() ? result : run_pass(split_layout_rewrites(), result);
 }
 
+KernelChoices kernel_choices(const PrimFunc& function, const std::vector<bool>& weights,
+                             const CpuTraits& traits, size_t limit) {
+  KernelChoices choices;
+  TirSchedule schedule(function);
+  inline_stages(schedule);
+  try {
+    TirSchedule rows(schedule.function());
+    choices.fused_rows = fuse_rows(rows, traits);
+  } catch (const ffi::Error&) {
+    // TVM does not see all stages as parts of a row.
+  }
+  if (choices.fused_rows) return choices;
+  for (const Block& block : reduction_blocks(schedule)) {
+    choices.reductions.push_back(rank_reduction_plans(
+        inspect(schedule, block), parameters(function, weights), traits, limit));
+  }
+  return choices;
+}
+
 }  // namespace nnef_tvm

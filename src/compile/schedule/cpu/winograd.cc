@@ -34,8 +34,6 @@ class Winograd {
     }
   }
 
-  bool is_complete() const { return stages_.size() == kStages.size(); }
-
   /// Returns the blocks that remain to be scheduled.
   std::vector<Block> apply() {
     const Block result = inline_into_result();
@@ -197,11 +195,18 @@ class Winograd {
 
 }  // namespace
 
+bool is_winograd(const TirSchedule& schedule) {
+  size_t found = 0;
+  for (const Block& block : schedule.blocks()) {
+    found += std::count(kStages.begin(), kStages.end(), name_of(schedule, block));
+  }
+  return found == kStages.size();
+}
+
 std::optional<std::vector<Block>> schedule_winograd(TirSchedule& schedule, const CpuTraits& traits,
                                                     int64_t pieces) {
-  Winograd winograd(schedule, traits, pieces);
-  if (!winograd.is_complete()) return std::nullopt;
-  return winograd.apply();
+  if (!is_winograd(schedule)) return std::nullopt;
+  return Winograd(schedule, traits, pieces).apply();
 }
 
 }  // namespace nnef_tvm
