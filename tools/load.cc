@@ -64,6 +64,7 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
                                 nnef::Diagnostics& diagnostics) {
   nnef::LoadOptions load_options;
   load_options.read_data = options.read_data;
+  load_options.dialect = options.dialect;
   if (options.compounds == Compounds::expand)
     load_options.keep_compound = [](std::string_view) { return false; };
   if (options.compounds == Compounds::as_lowered)
@@ -127,6 +128,7 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
     const char* option = options.every_tensor           ? "--dump-all"
                          : !options.shapes.empty()      ? "--shape"
                          : !options.types.empty()       ? "--type"
+                         : options.dialect              ? "--dialect"
                          : options.quant != Quant::fake ? "--quant"
                                                         : nullptr;
     if (option != nullptr) {
