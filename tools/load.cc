@@ -43,8 +43,7 @@ void add_all_outputs(nnef::Graph& graph) {
   }
 }
 
-/// Options that change a graph before it is compiled mean nothing for what is no NNEF model. True
-/// when one was given; `hint` may have a place for its name.
+/// `hint` may have a place for the option.
 void refuse_option(const std::string& model, const char* option, const char* what, const char* hint,
                    nnef::Diagnostics& diagnostics) {
   diagnostics
@@ -53,11 +52,14 @@ void refuse_option(const std::string& model, const char* option, const char* wha
       .help(fmt::format(fmt::runtime(hint), option));
 }
 
+/// Options that change a graph before it is compiled mean nothing for what is no NNEF model. True
+/// when one was given.
 bool refuse_graph_options(const std::string& model, const ModelOptions& options, const char* what,
                           const char* hint, nnef::Diagnostics& diagnostics) {
   const char* option = options.every_tensor           ? "--dump-all"
                        : !options.shapes.empty()      ? "--shape"
                        : !options.types.empty()       ? "--type"
+                       : options.dialect              ? "--dialect"
                        : options.quant != Quant::fake ? "--quant"
                                                       : nullptr;
   if (option == nullptr) return false;
@@ -103,6 +105,7 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
   }
   nnef::LoadOptions load_options;
   load_options.read_data = options.read_data;
+  load_options.dialect = options.dialect;
   if (options.compounds == Compounds::expand)
     load_options.keep_compound = [](std::string_view) { return false; };
   if (options.compounds == Compounds::as_lowered)
