@@ -23,7 +23,7 @@ constexpr double kConvolutionShare = 0.4;  // of the seconds, at most, for the c
 constexpr double kGain = 0.98;             // what gains less is noise
 constexpr double kExact = 1e-4;            // tolerances of results, in parts of the largest
 constexpr double kWinograd = 2e-3;
-constexpr size_t kMostCandidates = 16;
+constexpr size_t kMostCandidates = 24;
 constexpr size_t kFewestCandidates = 4;
 constexpr size_t kDirectCandidates = 3;
 constexpr size_t kWinogradCandidates = 2;  // for each size of tiles
@@ -293,9 +293,11 @@ void Tuner::race_kernel(KernelTask& task, size_t limit) {
     task.contest.enter(entrants);
     task.contest.race(kRace);
   };
-  race(first_candidates(task.choices, limit));
+  // Half of them for the tile, half for what is around the best one.
+  race(first_candidates(task.choices, (limit + 1) / 2));
+  if (is_over(options_.seconds)) return;
   const auto best = kernel_plan(Json::parse(task.contest.best()->plan));
-  if (!is_over(options_.seconds)) race(variations(*best, task.choices));
+  race(variations(*best, task.choices, limit / 2));
 }
 
 }  // namespace nnef_tvm
