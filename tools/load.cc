@@ -157,7 +157,8 @@ std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const 
 }
 
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
-                                                    const std::string& target, int threads,
+                                                    const std::string& target,
+                                                    const nnef_runtime::SessionOptions& threads,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics) {
   if (nnef_runtime::is_artefact(model)) {
@@ -168,7 +169,7 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
     if (refuse_graph_options(model, options, "a compiled artefact", hint, diagnostics)) {
       return nullptr;
     }
-    return nnef_runtime::Session::open(model, {.threads = threads}, diagnostics);
+    return nnef_runtime::Session::open(model, threads, diagnostics);
   }
   auto compiled = compile_model(model, target, options, diagnostics);
   if (!compiled) return nullptr;

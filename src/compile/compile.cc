@@ -6,6 +6,7 @@
 
 #include "compile/cpu_target.h"
 #include "compile/kernels/winograd.h"
+#include "compile/origins.h"
 #include "compile/passes/bind_numbers.h"
 #include "compile/passes/fold_affine.h"
 #include "compile/passes/fold_constants.h"
@@ -96,13 +97,14 @@ Model canonical(const IRModule& module, const std::vector<ffi::Tensor>& params,
 }
 
 /// The module with all its operators lowered; what depends on weights alone is computed.
-Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, const Target& target,
+Model lower(Origins& origins, const std::vector<ffi::Tensor>& params, const Target& target,
             WinogradUse winograd, nnef::Diagnostics& diagnostics) {
-  const Model lean = canonical(module, params, diagnostics);
+  const Model lean = canonical(origins.module(), params, diagnostics);
   if (diagnostics.has_errors()) return {};
   SplitModel split = split_transform(simplify(tidy(convert_layout(lean.module, target))));
+  origins.count_work(split.main);
   IRModule main = use_winograd(split.main, "main", cpu_traits(target), winograd);
-  main = lower_operators(main, "main", diagnostics);
+  main = lower_operators(main, "main", diagnostics, &origins.groups());
   if (diagnostics.has_errors()) return {};
   Model model;
   if (!lean.params.empty()) {
@@ -131,11 +133,12 @@ struct Interface {
   std::vector<nnef_runtime::StateSpec> states;
 };
 
-std::optional<Compiled> compile_for(const Target& target, WinogradUse winograd,
+std::optional<Compiled> compile_for(const Target& target, const CompileOptions& options,
                                     const IRModule& module, const std::vector<ffi::Tensor>& params,
                                     Interface interface, nnef::Diagnostics& diagnostics) {
   TargetScope scope(target);
-  Model lowered = lower(module, params, target, winograd, diagnostics);
+  Origins origins(module, options.sources);
+  Model lowered = lower(origins, params, target, options.winograd, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   Model ready = schedule(lowered, target);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
@@ -150,7 +153,8 @@ std::optional<Compiled> compile_for(const Target& target, WinogradUse winograd,
                   .outputs = std::move(interface.outputs),
                   .states = std::move(interface.states),
                   .target_json = target_json(target),
-                  .cpu_features = required_features(target)};
+                  .cpu_features = required_features(target),
+                  .program = origins.program(ready.module)};
 }
 
 }  // namespace
@@ -164,7 +168,7 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
   try {
     auto target = choose_target(options.target, diagnostics);
     if (!target) return std::nullopt;
-    return compile_for(*target, options.winograd, module, params,
+    return compile_for(*target, options, module, params,
                        {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
   } catch (const ffi::Error& error) {
     report_internal(nnef_runtime::first_line(error), diagnostics);

@@ -7,7 +7,8 @@ namespace nnef_runtime {
 int physical_cores();
 
 /// Makes kernels that the calling thread starts use that many threads; 0: $TVM_NUM_THREADS if set,
-/// else one for each physical core. Needs libtvm_runtime. Throws tvm::ffi::Error.
-void configure_threads(int threads);
+/// else one for each physical core. With `pin`, each stays on a processor, of a core of its own as
+/// far as there are enough. Needs libtvm_runtime. Throws tvm::ffi::Error.
+void configure_threads(int threads, bool pin = false);
 
 }  // namespace nnef_runtime
