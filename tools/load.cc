@@ -177,7 +177,8 @@ std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const 
 }
 
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
-                                                    const Backend& backend, int threads,
+                                                    const Backend& backend,
+                                                    const nnef_runtime::SessionOptions& threads,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics) {
   if (nnef_runtime::is_artefact(model)) {
@@ -192,7 +193,7 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
       report_without_effect(model, "--tuning", kArtefact, kEarlier, diagnostics);
       return nullptr;
     }
-    return nnef_runtime::Session::open(model, {.threads = threads}, diagnostics);
+    return nnef_runtime::Session::open(model, threads, diagnostics);
   }
   auto compiled = compile_model(model, backend, options, diagnostics);
   if (!compiled) return nullptr;

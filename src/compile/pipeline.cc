@@ -80,7 +80,7 @@ SplitModel split_transform(const IRModule& module) {
 }
 
 IRModule lower_operators(const IRModule& module, const std::string& entry, const CpuTraits& traits,
-                         nnef::Diagnostics& diagnostics) {
+                         nnef::Diagnostics& diagnostics, std::vector<FusionGroup>* groups) {
   register_tir_builder();
   register_transcendentals();
   IRModule legal = run_pass(relax_pass::legalize_ops(legalisation_map()), module);
@@ -88,17 +88,12 @@ IRModule lower_operators(const IRModule& module, const std::string& entry, const
   if (diagnostics.has_errors()) return legal;
   // Reshapes become views before fusion, which would make copies with divisions in their indices of
   // them.
-  const IRModule kernels = run_passes(legal, {
-                                                 relax_pass::fold_constant(),
-                                                 relax_pass::rewrite_dataflow_reshape(),
-                                                 relax_pass::annotate_tir_op_pattern(),
-                                             });
-  return run_passes(group_rows(kernels, entry, traits),
-                    {
-                        relax_pass::fuse_ops(),
-                        relax_pass::fuse_tir(),
-                        relax_pass::dead_code_elimination({entry}),
-                    });
+  const IRModule ready =
+      run_passes(legal, {relax_pass::fold_constant(), relax_pass::rewrite_dataflow_reshape(),
+                         relax_pass::annotate_tir_op_pattern()});
+  const IRModule fused = run_pass(relax_pass::fuse_ops(), group_rows(ready, entry, traits));
+  if (groups != nullptr) *groups = fusion_groups(ready, fused, entry);
+  return run_passes(fused, {relax_pass::fuse_tir(), relax_pass::dead_code_elimination({entry})});
 }
 
 namespace {
