@@ -54,10 +54,24 @@ struct ImportOptions {
   ModelOptions options;
 };
 
+/// Measured plans for kernels.
+struct TuningChoice {
+  std::string database;  ///< a file, or "none"; empty: the usual place
+  double seconds = 0;    ///< to measure what is not in it
+};
+
 struct CompileOptions {
   std::string model;
   std::string output;
   std::string target = "llvm";
+  TuningChoice tuning;
+  ModelOptions options;
+};
+
+struct TuneOptions {
+  std::string model;
+  std::string target = "llvm";
+  TuningChoice tuning{.database = "", .seconds = 60};
   ModelOptions options;
 };
 
@@ -73,6 +87,7 @@ struct RunOptions {
   std::string save_state;  ///< folder
   bool reference = false;  ///< by the evaluator, without compiling
   std::string target = "llvm";
+  TuningChoice tuning;
   int threads = 0;
   bool pin = false;
   ModelOptions options;
@@ -82,6 +97,7 @@ struct BenchOptions {
   std::string model;
   std::vector<std::string> inputs;
   std::string target = "llvm";
+  TuningChoice tuning;
   int threads = 0;
   bool pin = false;
   int repeat = 20;
@@ -100,6 +116,7 @@ int check(const CheckOptions& options);
 int info(const InfoOptions& options);
 int import(const ImportOptions& options);
 int compile(const CompileOptions& options);
+int tune(const TuneOptions& options);
 int run(const RunOptions& options);
 int bench(const BenchOptions& options);
 int convert(const ConvertOptions& options);
@@ -125,14 +142,20 @@ std::optional<std::pair<std::string, std::string>> split_assignment(const std::s
                                                                     const char* option,
                                                                     nnef::Diagnostics& diagnostics);
 
+/// How to compile: for which target, and with which plans.
+struct Backend {
+  std::string target;
+  TuningChoice tuning;
+};
+
 /// A model file, compiled; shows progress.
-std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const std::string& target,
+std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const Backend& backend,
                                                 const ModelOptions& options,
                                                 nnef::Diagnostics& diagnostics);
 
 /// A session for a compiled artefact or for a model, which is compiled first.
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
-                                                    const std::string& target,
+                                                    const Backend& backend,
                                                     const nnef_runtime::SessionOptions& threads,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics);

@@ -13,6 +13,7 @@
 #include "progress.h"
 #include "statistics.h"
 #include "tensors.h"
+#include "tuning.h"
 
 namespace nnefc {
 namespace {
@@ -36,8 +37,8 @@ double peak_megabytes() {
 
 bool time_runs(const BenchOptions& options, nnef::Diagnostics& diagnostics) {
   const auto opening = Clock::now();
-  const auto session = open_session(options.model, options.target, {options.threads, options.pin},
-                                    options.options, diagnostics);
+  const auto session = open_session(options.model, {options.target, options.tuning},
+                                    {options.threads, options.pin}, options.options, diagnostics);
   if (!session) return false;
   const double load_ms = milliseconds_since(opening);
   const auto inputs = gather_inputs(*session, options.inputs, true, diagnostics);
@@ -145,12 +146,26 @@ std::optional<std::vector<Tensor>> gather_inputs(const Session& session,
 
 int compile(const CompileOptions& options) {
   nnef::Diagnostics diagnostics;
-  const auto compiled = compile_model(options.model, options.target, options.options, diagnostics);
+  const auto compiled =
+      compile_model(options.model, {options.target, options.tuning}, options.options, diagnostics);
   const bool done = compiled && nnef_tvm::write_artefact(*compiled, options.output, diagnostics);
   report(diagnostics);
-  if (done)
+  if (done) {
     fmt::print("{}: {} bytes\n", options.output, std::filesystem::file_size(options.output));
+    const std::string tuning = tuning_summary(compiled->tuning, options.tuning);
+    if (!tuning.empty()) fmt::print("{}\n", tuning);
+  }
   return done ? kDone : kFault;
+}
+
+int tune(const TuneOptions& options) {
+  nnef::Diagnostics diagnostics;
+  const auto compiled =
+      compile_model(options.model, {options.target, options.tuning}, options.options, diagnostics);
+  report(diagnostics);
+  if (!compiled) return kFault;
+  fmt::print("{}: {}\n", options.model, tuning_summary(compiled->tuning, options.tuning));
+  return kDone;
 }
 
 int bench(const BenchOptions& options) {

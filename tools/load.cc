@@ -14,6 +14,7 @@
 #include "nnef/reference.h"
 #include "progress.h"
 #include "relax/import.h"
+#include "tuning.h"
 
 namespace nnefc {
 namespace {
@@ -44,6 +45,14 @@ void add_all_outputs(nnef::Graph& graph) {
 
 /// Options that change a graph before it is compiled mean nothing for what is no NNEF model. True
 /// when one was given; `hint` may have a place for its name.
+void refuse_option(const std::string& model, const char* option, const char* what, const char* hint,
+                   nnef::Diagnostics& diagnostics) {
+  diagnostics
+      .file_error("nnefc/argument", model, std::nullopt,
+                  fmt::format("{} has no effect on {}", option, what))
+      .help(fmt::format(fmt::runtime(hint), option));
+}
+
 bool refuse_graph_options(const std::string& model, const ModelOptions& options, const char* what,
                           const char* hint, nnef::Diagnostics& diagnostics) {
   const char* option = options.every_tensor           ? "--dump-all"
@@ -52,10 +61,7 @@ bool refuse_graph_options(const std::string& model, const ModelOptions& options,
                        : options.quant != Quant::fake ? "--quant"
                                                       : nullptr;
   if (option == nullptr) return false;
-  diagnostics
-      .file_error("nnefc/argument", model, std::nullopt,
-                  fmt::format("{} has no effect on {}", option, what))
-      .help(fmt::format(fmt::runtime(hint), option));
+  refuse_option(model, option, what, hint, diagnostics);
   return true;
 }
 
@@ -141,23 +147,34 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
   return graph;
 }
 
-std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const std::string& target,
+std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const Backend& backend,
                                                 const ModelOptions& options,
                                                 nnef::Diagnostics& diagnostics) {
-  const Progress progress("compiling " + model);
+  std::optional<Progress> progress;
+  nnef_tvm::CompileOptions compile_options{.target = backend.target};
+  compile_options.tuning.database = database_path(backend.tuning.database);
+  compile_options.tuning.seconds = backend.tuning.seconds;
+  std::optional<Measuring> measuring;
+  if (backend.tuning.seconds > 0) {
+    measuring.emplace();
+    compile_options.tuning.progress = [&](const auto& state) { measuring->show(state); };
+    compile_options.tuning.stop = [&] { return measuring->interrupted(); };
+  } else {
+    progress.emplace("compiling " + model);
+  }
   if (nnef_tvm::is_relax_file(model)) {
     if (refuse_relax_options(model, options, diagnostics)) return std::nullopt;
-    return compile_relax(model, {.target = target}, diagnostics);
+    return compile_relax(model, compile_options, diagnostics);
   }
   ModelOptions as_lowered = options;
   as_lowered.compounds = Compounds::as_lowered;
   const auto graph = load(model, as_lowered, diagnostics);
   if (!graph) return std::nullopt;
-  return compile_graph(*graph, {.target = target}, diagnostics);
+  return compile_graph(*graph, compile_options, diagnostics);
 }
 
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
-                                                    const std::string& target,
+                                                    const Backend& backend,
                                                     const nnef_runtime::SessionOptions& threads,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics) {
@@ -166,12 +183,15 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
                            ? "an artefact keeps no other tensors than outputs: run "
                              "the model itself"
                            : "give {} to 'nnefc compile'";
-    if (refuse_graph_options(model, options, "a compiled artefact", hint, diagnostics)) {
+    const char* artefact = "a compiled artefact";
+    if (refuse_graph_options(model, options, artefact, hint, diagnostics)) return nullptr;
+    if (!backend.tuning.database.empty()) {
+      refuse_option(model, "--tuning", artefact, hint, diagnostics);
       return nullptr;
     }
     return nnef_runtime::Session::open(model, threads, diagnostics);
   }
-  auto compiled = compile_model(model, target, options, diagnostics);
+  auto compiled = compile_model(model, backend, options, diagnostics);
   if (!compiled) return nullptr;
   return create_session(std::move(*compiled), threads, diagnostics);
 }

@@ -52,6 +52,14 @@ void add_target(CLI::App& command, std::string& target) {
       ->type_name("TARGET");
 }
 
+void add_database(CLI::App& command, nnefc::TuningChoice& tuning) {
+  command
+      .add_option("--tuning", tuning.database,
+                  "Database of measured kernels, or none; default: $NNEF_TVM_TUNING, else "
+                  "tvm-nnef/tuning.jsonl in the cache folder")
+      ->type_name("FILE");
+}
+
 void add_threads(CLI::App& command, int& threads, bool& pin) {
   command.add_option("--threads", threads, "Threads to run on; 0 is one for each core")
       ->capture_default_str()
@@ -129,10 +137,29 @@ int main(int argc, char** argv) {
   command->add_option("-o,--output", compile.output, "The artefact to write")
       ->required()
       ->type_name("FILE");
+  command
+      ->add_option("--tune", compile.tuning.seconds,
+                   "Measure kernels that the database does not know, at most so long")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+  add_database(*command, compile.tuning);
   add_target(*command, compile.target);
   add_inputs(*command, compile.options);
   add_quant(*command, compile.options);
   command->callback([&] { action = [&] { return nnefc::compile(compile); }; });
+
+  nnefc::TuneOptions tune;
+  command = app.add_subcommand(
+      "tune", "Measure the kernels of a model; later compilations use what was fastest");
+  command->add_option("MODEL", tune.model, kModelHelp)->required();
+  command->add_option("--seconds", tune.tuning.seconds, "How long to measure at most")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  add_database(*command, tune.tuning);
+  add_target(*command, tune.target);
+  add_inputs(*command, tune.options);
+  add_quant(*command, tune.options);
+  command->callback([&] { action = [&] { return nnefc::tune(tune); }; });
 
   nnefc::RunOptions run;
   command = app.add_subcommand(
@@ -164,6 +191,7 @@ int main(int argc, char** argv) {
       ->add_option("--save-state", run.save_state,
                    "Folder for LABEL.dat of each such variable after the run; may be the same")
       ->type_name("DIR");
+  add_database(*command, run.tuning);
   add_target(*command, run.target);
   add_threads(*command, run.threads, run.pin);
   add_inputs(*command, run.options);
@@ -178,6 +206,7 @@ int main(int argc, char** argv) {
                    "The .npy or .dat file of an input (default: random, seeded)")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
+  add_database(*command, bench.tuning);
   add_target(*command, bench.target);
   add_threads(*command, bench.threads, bench.pin);
   command->add_option("--repeat", bench.repeat, "How many inferences to time")

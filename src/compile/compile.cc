@@ -17,6 +17,7 @@
 #include "compile/passes/simplify.h"
 #include "compile/pipeline.h"
 #include "compile/schedule/cpu/schedule.h"
+#include "runtime/cpu_features.h"
 #include "runtime/error_text.h"
 #include "runtime/threads.h"
 #include "runtime/vm.h"
@@ -53,7 +54,8 @@ std::vector<ffi::Tensor> run_transform(const IRModule& scheduled,
 IRModule compute_constants(const IRModule& module, nnef::Diagnostics& diagnostics) {
   const SmallConstants constants = small_constants(module);
   if (constants.vars.empty()) return module;
-  const IRModule lowered = lower_operators(constants.module, kConstantsName, diagnostics);
+  const IRModule lowered = lower_operators(constants.module, kConstantsName,
+                                           cpu_traits(host_target_for_one_run()), diagnostics);
   if (diagnostics.has_errors()) return module;
   const IRModule scheduled = schedule_cpu(lowered, host_target_for_one_run());
   auto made = nnef_runtime::module_function(machine_for(scheduled), kConstantsName)()
@@ -98,17 +100,21 @@ Model canonical(const IRModule& module, const std::vector<ffi::Tensor>& params,
 
 /// The module with all its operators lowered; what depends on weights alone is computed.
 Model lower(Origins& origins, const std::vector<ffi::Tensor>& params, const Target& target,
-            WinogradUse winograd, nnef::Diagnostics& diagnostics) {
+            WinogradUse winograd, Tuner& tuner, nnef::Diagnostics& diagnostics) {
   const Model lean = canonical(origins.module(), params, diagnostics);
   if (diagnostics.has_errors()) return {};
   SplitModel split = split_transform(simplify(tidy(convert_layout(lean.module, target))));
   origins.count_work(split.main);
-  IRModule main = use_winograd(split.main, "main", cpu_traits(target), winograd);
-  main = lower_operators(main, "main", diagnostics, &origins.groups());
+  const CpuTraits traits = cpu_traits(target);
+  WinogradPlans plans;
+  if (winograd == WinogradUse::kWherePays) plans = tuner.plan_convolutions(split.main);
+  IRModule main =
+      use_winograd(split.main, "main", winograd_choice(traits, winograd, std::move(plans)));
+  main = lower_operators(main, "main", traits, diagnostics, &origins.groups());
   if (diagnostics.has_errors()) return {};
   Model model;
   if (!lean.params.empty()) {
-    IRModule transform = lower_operators(split.transform, kTransformName, diagnostics);
+    IRModule transform = lower_operators(split.transform, kTransformName, traits, diagnostics);
     if (diagnostics.has_errors()) return {};
     model.params = run_transform(schedule_cpu(transform, host_target_for_one_run()), lean.params);
   }
@@ -119,8 +125,9 @@ Model lower(Origins& origins, const std::vector<ffi::Tensor>& params, const Targ
 }
 
 /// The module with its kernels scheduled and its weights laid out for them.
-Model schedule(const Model& model, const Target& target) {
-  IRModule scheduled = schedule_cpu(model.module, target, WeightLayout::kPack);
+Model schedule(const Model& model, const Target& target, Tuner& tuner) {
+  IRModule scheduled =
+      schedule_cpu(model.module, target, WeightLayout::kPack, tuner.plan_kernels(model.module));
   if (model.params.empty()) return {scheduled, {}};
   SplitModel split = split_transform(scheduled);
   return {split.main, run_transform(split.transform, model.params)};
@@ -133,14 +140,30 @@ struct Interface {
   std::vector<nnef_runtime::StateSpec> states;
 };
 
+/// Whether code for the target can be measured here; reports "tuning/target".
+bool can_measure(const Target& target, nnef::Diagnostics& diagnostics) {
+  std::vector<std::string> missing = required_features(target);
+  std::erase_if(missing,
+                [](const std::string& name) { return nnef_runtime::has_cpu_feature(name); });
+  if (missing.empty()) return true;
+  diagnostics
+      .error("tuning/target", {},
+             fmt::format("kernels for a CPU with {} cannot be measured on this one, which lacks it",
+                         fmt::join(missing, ", ")))
+      .help("tune on such a CPU; a database from there can be used here by --tuning FILE");
+  return false;
+}
+
 std::optional<Compiled> compile_for(const Target& target, const CompileOptions& options,
                                     const IRModule& module, const std::vector<ffi::Tensor>& params,
                                     Interface interface, nnef::Diagnostics& diagnostics) {
   TargetScope scope(target);
+  if (options.tuning.seconds > 0 && !can_measure(target, diagnostics)) return std::nullopt;
+  Tuner tuner(options.tuning, target, diagnostics);
   Origins origins(module, options.sources);
-  Model lowered = lower(origins, params, target, options.winograd, diagnostics);
+  Model lowered = lower(origins, params, target, options.winograd, tuner, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
-  Model ready = schedule(lowered, target);
+  Model ready = schedule(lowered, target, tuner);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
   if (ready.params.size() != names.size()) {
     TVM_FFI_THROW(ValueError) << "function 'main' needs " << names.size() << " weights, "
@@ -154,6 +177,7 @@ std::optional<Compiled> compile_for(const Target& target, const CompileOptions& 
                   .states = std::move(interface.states),
                   .target_json = target_json(target),
                   .cpu_features = required_features(target),
+                  .tuning = tuner.summary(),
                   .program = origins.program(ready.module)};
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compile/fusion_groups.h"
+#include "compile/schedule/cpu/schedule.h"
 #include "nnef/diagnostic.h"
 #include "tvm/object.h"
 
@@ -32,9 +33,9 @@ inline constexpr const char* kTransformName = "main_transform_params";
 SplitModel split_transform(const IRModule& module);
 
 /// Operators to loops: every Relax operator becomes a call of a PrimFunc, constants are folded,
-/// calls are fused. Reports operators that no kernel was found for ("compile/unsupported"). Says
-/// which calls were fused when `groups` is given.
-IRModule lower_operators(const IRModule& module, const std::string& entry,
+/// calls are fused, those along rows as suits the CPU. Reports operators that no kernel was found
+/// for ("compile/unsupported"). Says which calls were fused when `groups` is given.
+IRModule lower_operators(const IRModule& module, const std::string& entry, const CpuTraits& traits,
                          nnef::Diagnostics& diagnostics,
                          std::vector<FusionGroup>* groups = nullptr);
 

@@ -194,8 +194,8 @@ class GraphWriter {
   }
 
   std::string statement(const Operation& operation) const {
-    // A declaration of the file is never one of the standard.
-    const ast::Fragment* fragment = Declarations::standard().find(operation.name);
+    // A declaration of the file is never one that is built in.
+    const ast::Fragment* fragment = Declarations::find_built_in(operation.name);
     std::string results;
     for (const Argument& output : operation.outputs) {
       results += results.empty() ? "" : ", ";

@@ -48,12 +48,6 @@ const std::vector<int>& initial_cpus() {
   return cpus;
 }
 
-int default_threads() {
-  const char* text = std::getenv("TVM_NUM_THREADS");
-  int wanted = text == nullptr ? 0 : std::atoi(text);
-  return wanted > 0 ? wanted : physical_cores();
-}
-
 // How TVM spreads threads (threading::ThreadGroup::AffinityMode): each on one of the given
 // processors, or all of them on all of these, where the system places them.
 constexpr int kOneForEach = -2;
@@ -79,6 +73,12 @@ int physical_cores() {
     return static_cast<int>(cores.size());
   }();
   return count;
+}
+
+int default_threads() {
+  const char* text = std::getenv("TVM_NUM_THREADS");
+  int wanted = text == nullptr ? 0 : std::atoi(text);
+  return wanted > 0 ? wanted : physical_cores();
 }
 
 void configure_threads(int threads, bool pin) {

@@ -84,6 +84,10 @@ Expr tuple_get_item(Expr tuple, int64_t index) {
   return call<Expr>("ir.TupleGetItem", tuple, index, nullptr);
 }
 
+Expr call_function(const GlobalVar& function, const Array<Expr>& args, const Type& result) {
+  return call<Expr>("ir.Call", result, function, args, nullptr, Array<Type>(), nullptr);
+}
+
 Expr prim_tuple(std::span<const int64_t> values) { return tuple(int_imms(values)); }
 
 Expr constant(ffi::Tensor value) {

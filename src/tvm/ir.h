@@ -36,6 +36,8 @@ Var var(const std::string& name, Type type);
 GlobalVar global_var(const std::string& name);
 Expr tuple(Array<Expr> fields);
 Expr tuple_get_item(Expr tuple, int64_t index);
+/// A call of another function of the module.
+Expr call_function(const GlobalVar& function, const Array<Expr>& args, const Type& result);
 /// A tuple of compile-time integers, as the operators on slices take them.
 Expr prim_tuple(std::span<const int64_t> values);
 /// Shares the tensor's memory.

@@ -33,6 +33,10 @@ Expr with_params_and_body(const Expr& function, const Array<Var>& more_params, c
 
 std::optional<Any> function_attr(const Expr& function, const std::string& key);
 Expr with_function_attr(const Expr& function, const std::string& key, const Any& value);
+Expr without_function_attr(const Expr& function, const std::string& key);
+
+/// Equal for expressions of equal structure, whatever their variables are called, in every process.
+uint64_t structural_hash(const Expr& expr);
 
 /// The names of the operators that a Relax function calls, one for each call, in order.
 std::vector<std::string> called_operators(const Expr& function);

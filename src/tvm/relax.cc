@@ -85,6 +85,7 @@ Expr atanh(Expr x) { return call<Expr>("relax.op.atanh", x); }
 Expr ceil(Expr x) { return call<Expr>("relax.op.ceil", x); }
 Expr cos(Expr x) { return call<Expr>("relax.op.cos", x); }
 Expr cosh(Expr x) { return call<Expr>("relax.op.cosh", x); }
+Expr erf(Expr x) { return call<Expr>("relax.op.erf", x); }
 Expr exp(Expr x) { return call<Expr>("relax.op.exp", x); }
 Expr floor(Expr x) { return call<Expr>("relax.op.floor", x); }
 Expr isnan(Expr x) { return call<Expr>("relax.op.isnan", x); }
@@ -92,6 +93,7 @@ Expr log(Expr x) { return call<Expr>("relax.op.log", x); }
 Expr logical_not(Expr x) { return call<Expr>("relax.op.logical_not", x); }
 Expr negative(Expr x) { return call<Expr>("relax.op.negative", x); }
 Expr relu(Expr x) { return call<Expr>("relax.op.nn.relu", x); }
+Expr round(Expr x) { return call<Expr>("relax.op.round", x); }
 Expr rsqrt(Expr x) { return call<Expr>("relax.op.rsqrt", x); }
 Expr sigmoid(Expr x) { return call<Expr>("relax.op.sigmoid", x); }
 Expr sign(Expr x) { return call<Expr>("relax.op.sign", x); }
@@ -138,6 +140,11 @@ Expr conv(Expr x, Expr weight, const Ints& stride, const Ints& padding, const In
   const WindowNames& names = names_for(stride);
   return call<Expr>(names.conv, x, weight, ints(stride), ints(padding), ints(dilation), groups,
                     names.data, names.weight, nullptr, nullptr);
+}
+
+Expr conv2d_channels_last(Expr x, Expr weight, const Ints& stride, const Ints& padding) {
+  return call<Expr>("relax.op.nn.conv2d", x, weight, ints(stride), ints(padding), ints({1, 1}),
+                    int64_t{1}, "NHWC", "HWIO", "NHWC", nullptr);
 }
 
 Expr conv_transpose(Expr x, Expr weight, const Ints& stride, const Ints& padding,

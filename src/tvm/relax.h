@@ -54,6 +54,7 @@ Expr atanh(Expr x);
 Expr ceil(Expr x);
 Expr cos(Expr x);
 Expr cosh(Expr x);
+Expr erf(Expr x);
 Expr exp(Expr x);
 Expr floor(Expr x);
 Expr isnan(Expr x);
@@ -61,6 +62,8 @@ Expr log(Expr x);
 Expr logical_not(Expr x);
 Expr negative(Expr x);
 Expr relu(Expr x);
+/// Half to even.
+Expr round(Expr x);
 Expr rsqrt(Expr x);
 Expr sigmoid(Expr x);
 Expr sign(Expr x);
@@ -107,6 +110,8 @@ Expr softmax(Expr x, int64_t axis);
 // befores, then all afters.
 Expr conv(Expr x, Expr weight, const Ints& stride, const Ints& padding, const Ints& dilation,
           int64_t groups);
+/// Of N, H, W, C with a weight [H, W, in channels, out channels].
+Expr conv2d_channels_last(Expr x, Expr weight, const Ints& stride, const Ints& padding);
 /// The weight is [in channels, out channels / groups, spatial...].
 Expr conv_transpose(Expr x, Expr weight, const Ints& stride, const Ints& padding,
                     const Ints& output_padding, const Ints& dilation, int64_t groups);

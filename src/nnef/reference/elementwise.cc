@@ -55,6 +55,11 @@ double round_half_up(double x) {
   return x - below >= 0.5 ? below + 1 : below;
 }
 
+/// To the nearest whole number; the even one of two.
+double round_half_even(double x) {
+  return std::remainder(x, 1.0) == 0 ? x : x - std::remainder(x, 1.0);
+}
+
 double power(double x, double y) { return std::pow(x, y); }
 
 /// The low bits of x^y; 1 / x^-y truncated when y is negative, and 0 for x = 0.
@@ -108,6 +113,9 @@ constexpr std::array kRows{
     EvaluatorRow{"and", binary<[](Integer x, Integer y) { return x != 0 && y != 0; }>},
     EvaluatorRow{"or", binary<[](Integer x, Integer y) { return x != 0 || y != 0; }>},
     EvaluatorRow{"select", select},
+
+    EvaluatorRow{"tract_core_erf", unary<[](double x) { return std::erf(x); }>},
+    EvaluatorRow{"tract_core_round_even", unary<round_half_even>},
 };
 
 }  // namespace
