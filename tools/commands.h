@@ -26,8 +26,9 @@ enum class Compounds : uint8_t { keep, expand, as_lowered, as_evaluated };
 enum class Quant : uint8_t { untouched, fake };
 
 struct ModelOptions {
-  std::vector<std::string> shapes;  ///< NAME=1,3,H,W
-  std::vector<std::string> types;   ///< NAME=float16
+  std::vector<std::string> shapes;       ///< NAME=1,3,H,W
+  std::vector<std::string> types;        ///< NAME=float16
+  std::optional<nnef::Dialect> dialect;  ///< default: as the text says
   Compounds compounds = Compounds::keep;
   Quant quant = Quant::untouched;
   bool read_data = true;
@@ -89,6 +90,7 @@ struct RunOptions {
   std::string target = "llvm";
   TuningChoice tuning;
   int threads = 0;
+  bool pin = false;
   ModelOptions options;
 };
 
@@ -98,8 +100,10 @@ struct BenchOptions {
   std::string target = "llvm";
   TuningChoice tuning;
   int threads = 0;
+  bool pin = false;
   int repeat = 20;
   bool json = false;
+  std::optional<std::string> profile;  ///< where to write the page; empty: nowhere
   ModelOptions options;
 };
 
@@ -131,6 +135,9 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
 bool refuse_relax_options(const std::string& model, const ModelOptions& options,
                           nnef::Diagnostics& diagnostics);
 
+/// Writes text to a file, or to stdout when `path` is empty. Leaves no partial file behind.
+bool write_text(const std::string& path, const std::string& text, nnef::Diagnostics& diagnostics);
+
 /// Splits NAME=VALUE; reports "nnefc/argument" when there is no '='.
 std::optional<std::pair<std::string, std::string>> split_assignment(const std::string& text,
                                                                     const char* option,
@@ -149,7 +156,8 @@ std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const 
 
 /// A session for a compiled artefact or for a model, which is compiled first.
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
-                                                    const Backend& backend, int threads,
+                                                    const Backend& backend,
+                                                    const nnef_runtime::SessionOptions& threads,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics);
 

@@ -108,7 +108,19 @@ void print_json(const nnef::Graph& graph, const Summary& summary) {
   fmt::print("{}\n", json.dump());
 }
 
-/// Writes text to a file, or to stdout when `path` is empty. Leaves no partial file behind.
+int finish(const nnef::Diagnostics& diagnostics, bool done) {
+  report(diagnostics);
+  return done ? kDone : kFault;
+}
+
+bool print_artefact(const std::string& path, bool json, nnef::Diagnostics& diagnostics) {
+  const auto metadata = nnef_runtime::artefact_metadata(path, diagnostics);
+  if (metadata) fmt::print("{}\n", ordered_json::parse(*metadata).dump(json ? -1 : 2));
+  return metadata.has_value();
+}
+
+}  // namespace
+
 bool write_text(const std::string& path, const std::string& text, nnef::Diagnostics& diagnostics) {
   if (path.empty()) {
     fmt::print("{}", text);
@@ -125,19 +137,6 @@ bool write_text(const std::string& path, const std::string& text, nnef::Diagnost
   }
   return true;
 }
-
-int finish(const nnef::Diagnostics& diagnostics, bool done) {
-  report(diagnostics);
-  return done ? kDone : kFault;
-}
-
-bool print_artefact(const std::string& path, bool json, nnef::Diagnostics& diagnostics) {
-  const auto metadata = nnef_runtime::artefact_metadata(path, diagnostics);
-  if (metadata) fmt::print("{}\n", ordered_json::parse(*metadata).dump(json ? -1 : 2));
-  return metadata.has_value();
-}
-
-}  // namespace
 
 int check(const CheckOptions& options) {
   bool good = true;

@@ -59,6 +59,7 @@ bool refuse_graph_options(const std::string& model, const ModelOptions& options,
   const char* option = options.every_tensor           ? "--dump-all"
                        : !options.shapes.empty()      ? "--shape"
                        : !options.types.empty()       ? "--type"
+                       : options.dialect              ? "--dialect"
                        : options.quant != Quant::fake ? "--quant"
                                                       : nullptr;
   if (option == nullptr) return false;
@@ -104,6 +105,7 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
   }
   nnef::LoadOptions load_options;
   load_options.read_data = options.read_data;
+  load_options.dialect = options.dialect;
   if (options.compounds == Compounds::expand)
     load_options.keep_compound = [](std::string_view) { return false; };
   if (options.compounds == Compounds::as_lowered)
@@ -175,7 +177,8 @@ std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const 
 }
 
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
-                                                    const Backend& backend, int threads,
+                                                    const Backend& backend,
+                                                    const nnef_runtime::SessionOptions& threads,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics) {
   if (nnef_runtime::is_artefact(model)) {
@@ -190,7 +193,7 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
       report_without_effect(model, "--tuning", kArtefact, kEarlier, diagnostics);
       return nullptr;
     }
-    return nnef_runtime::Session::open(model, {.threads = threads}, diagnostics);
+    return nnef_runtime::Session::open(model, threads, diagnostics);
   }
   auto compiled = compile_model(model, backend, options, diagnostics);
   if (!compiled) return nullptr;

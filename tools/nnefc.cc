@@ -32,6 +32,15 @@ void add_inputs(CLI::App& command, nnefc::ModelOptions& options) {
                   "Replace the shape of an input; the rank stays: x=1,3,224,224")
       ->type_name("NAME=EXTENTS")
       ->allow_extra_args(false);
+  const std::map<std::string, nnef::Dialect> dialects{{"khronos", nnef::Dialect::khronos},
+                                                      {"tract", nnef::Dialect::tract}};
+  command
+      .add_option_function<nnef::Dialect>(
+          "--dialect", [&options](nnef::Dialect dialect) { options.dialect = dialect; },
+          "Read the text as the standard has it, or as tract and torch-to-nnef write it "
+          "(default: by its extension lines)")
+      ->transform(CLI::CheckedTransformer(dialects).description(""))
+      ->type_name("khronos|tract");
 }
 
 void add_quant(CLI::App& command, nnefc::ModelOptions& options) {
@@ -60,10 +69,13 @@ void add_database(CLI::App& command, nnefc::TuningChoice& tuning) {
       ->type_name("FILE");
 }
 
-void add_threads(CLI::App& command, int& threads) {
+void add_threads(CLI::App& command, int& threads, bool& pin) {
   command.add_option("--threads", threads, "Threads to run on; 0 is one for each core")
       ->capture_default_str()
       ->check(CLI::Range(0, 4096));
+  command.add_flag("--pin,!--no-pin", pin,
+                   "Keep each thread on a processor of its own, or let the system place them (the "
+                   "default)");
 }
 
 void add_compounds(CLI::App& command, nnefc::ModelOptions& options) {
@@ -190,7 +202,7 @@ int main(int argc, char** argv) {
       ->type_name("DIR");
   add_database(*command, run.tuning);
   add_target(*command, run.target);
-  add_threads(*command, run.threads);
+  add_threads(*command, run.threads, run.pin);
   add_inputs(*command, run.options);
   add_quant(*command, run.options);
   command->callback([&] { action = [&] { return nnefc::run(run); }; });
@@ -205,10 +217,19 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   add_database(*command, bench.tuning);
   add_target(*command, bench.target);
-  add_threads(*command, bench.threads);
+  add_threads(*command, bench.threads, bench.pin);
   command->add_option("--repeat", bench.repeat, "How many inferences to time")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--profile",
+          [&bench](const std::vector<std::string>& files) {
+            bench.profile = files.empty() ? "" : files[0];
+          },
+          "Also time each kernel: a table, and a page where a file is named")
+      ->expected(0, 1)
+      ->type_name("[FILE.html]");
   command->add_flag("--json", bench.json, "End with one JSON object: {\"times_ms\": [...], ...}");
   add_inputs(*command, bench.options);
   add_quant(*command, bench.options);

@@ -6,6 +6,7 @@
 
 #include "compile/cpu_target.h"
 #include "compile/kernels/winograd.h"
+#include "compile/origins.h"
 #include "compile/passes/bind_numbers.h"
 #include "compile/passes/fold_affine.h"
 #include "compile/passes/fold_constants.h"
@@ -98,17 +99,18 @@ Model canonical(const IRModule& module, const std::vector<ffi::Tensor>& params,
 }
 
 /// The module with all its operators lowered; what depends on weights alone is computed.
-Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, const Target& target,
+Model lower(Origins& origins, const std::vector<ffi::Tensor>& params, const Target& target,
             WinogradUse winograd, Tuner& tuner, nnef::Diagnostics& diagnostics) {
-  const Model lean = canonical(module, params, diagnostics);
+  const Model lean = canonical(origins.module(), params, diagnostics);
   if (diagnostics.has_errors()) return {};
   SplitModel split = split_transform(simplify(tidy(convert_layout(lean.module, target))));
+  origins.count_work(split.main);
   const CpuTraits traits = cpu_traits(target);
   WinogradPlans plans;
   if (winograd == WinogradUse::kWherePays) plans = tuner.plan_convolutions(split.main);
   IRModule main =
       use_winograd(split.main, "main", winograd_choice(traits, winograd, std::move(plans)));
-  main = lower_operators(main, "main", traits, diagnostics);
+  main = lower_operators(main, "main", traits, diagnostics, &origins.groups());
   if (diagnostics.has_errors()) return {};
   Model model;
   if (!lean.params.empty()) {
@@ -158,7 +160,8 @@ std::optional<Compiled> compile_for(const Target& target, const CompileOptions& 
   TargetScope scope(target);
   if (options.tuning.seconds > 0 && !can_measure(target, diagnostics)) return std::nullopt;
   Tuner tuner(options.tuning, target, diagnostics);
-  Model lowered = lower(module, params, target, options.winograd, tuner, diagnostics);
+  Origins origins(module, options.sources);
+  Model lowered = lower(origins, params, target, options.winograd, tuner, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   Model ready = schedule(lowered, target, tuner);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
@@ -174,7 +177,8 @@ std::optional<Compiled> compile_for(const Target& target, const CompileOptions& 
                   .states = std::move(interface.states),
                   .target_json = target_json(target),
                   .cpu_features = required_features(target),
-                  .tuning = tuner.summary()};
+                  .tuning = tuner.summary(),
+                  .program = origins.program(ready.module)};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // will do.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct CompileOptions {
   std::string target = "llvm";  ///< llvm (this machine's CPU) or TVM's JSON target
   WinogradUse winograd = WinogradUse::kWherePays;
   TuningOptions tuning = {};  ///< by default no database, and no measurements
+  /// Where main's variables come from, by their names, as profiles are to say it.
+  std::map<std::string, nnef_runtime::OperationSpec> sources = {};
 };
 
 /// The result: an executable whose "main" takes the inputs, the states and then `parameters`
@@ -32,6 +35,7 @@ struct Compiled {
   std::vector<std::string>
       cpu_features;  ///< features that the code uses, by GCC's names ("avx512f")
   TuningSummary tuning = {};
+  nnef_runtime::Program program;  ///< what a run does
 };
 
 /// `module` has a function "main" that takes inputs, states and parameters, with attribute

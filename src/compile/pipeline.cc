@@ -80,7 +80,7 @@ SplitModel split_transform(const IRModule& module) {
 }
 
 IRModule lower_operators(const IRModule& module, const std::string& entry, const CpuTraits& traits,
-                         nnef::Diagnostics& diagnostics) {
+                         nnef::Diagnostics& diagnostics, std::vector<FusionGroup>* groups) {
   register_tir_builder();
   register_transcendentals();
   IRModule legal = run_pass(relax_pass::legalize_ops(legalisation_map()), module);
@@ -93,12 +93,9 @@ IRModule lower_operators(const IRModule& module, const std::string& entry, const
                                                  relax_pass::rewrite_dataflow_reshape(),
                                                  relax_pass::annotate_tir_op_pattern(),
                                              });
-  return run_passes(group_rows(kernels, entry, traits),
-                    {
-                        relax_pass::fuse_ops(),
-                        relax_pass::fuse_tir(),
-                        relax_pass::dead_code_elimination({entry}),
-                    });
+  const IRModule fused = run_pass(relax_pass::fuse_ops(), group_rows(kernels, entry, traits));
+  if (groups != nullptr) *groups = fusion_groups(kernels, fused, entry);
+  return run_passes(fused, {relax_pass::fuse_tir(), relax_pass::dead_code_elimination({entry})});
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/fusion_groups.h"
 #include "compile/schedule/cpu/schedule.h"
 #include "nnef/diagnostic.h"
 #include "tvm/object.h"
@@ -33,10 +34,10 @@ SplitModel split_transform(const IRModule& module);
 
 /// Operators to loops: every Relax operator becomes a call of a PrimFunc, constants are folded,
 /// calls are fused, those along rows as suits the CPU. Reports operators that no kernel was found
-/// for
-/// ("compile/unsupported").
+/// for ("compile/unsupported"). Says which calls were fused when `groups` is given.
 IRModule lower_operators(const IRModule& module, const std::string& entry, const CpuTraits& traits,
-                         nnef::Diagnostics& diagnostics);
+                         nnef::Diagnostics& diagnostics,
+                         std::vector<FusionGroup>* groups = nullptr);
 
 /// Memory planning, machine code, bytecode, for kernels that are scheduled.
 ffi::Module build_executable(const IRModule& scheduled, const Target& target);

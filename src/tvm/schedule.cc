@@ -120,10 +120,12 @@ std::vector<Loop> TirSchedule::split_beyond(const Loop& loop, const std::vector<
                                            /*disable_predication=*/true));
 }
 
-std::vector<Loop> TirSchedule::partition(const Loop& loop, int64_t first) {
+std::vector<Loop> TirSchedule::partition(const Loop& loop, const std::vector<int64_t>& first) {
+  Array<Any> extents;
+  for (int64_t extent : first) extents.push_back(int_imm(extent));
+  extents.push_back(nullptr);
   return list<Loop>(call<Array<ObjectRef>>("s_tir.schedule.ScheduleLoopPartition", handle_, loop,
-                                           Array<Any>{int_imm(first), nullptr},
-                                           /*preserve_unit_iters=*/true));
+                                           extents, /*preserve_unit_iters=*/true));
 }
 
 Loop TirSchedule::fuse(const std::vector<Loop>& loops) {
@@ -228,6 +230,10 @@ Block TirSchedule::rfactor(const Loop& loop, int axis) {
 
 void TirSchedule::annotate(const Block& block, const std::string& key, int64_t value) {
   call<void>("s_tir.schedule.ScheduleAnnotate", handle_, block, key, int_imm(value));
+}
+
+void TirSchedule::annotate(const Loop& loop, const std::string& key, int64_t value) {
+  call<void>("s_tir.schedule.ScheduleAnnotate", handle_, loop, key, int_imm(value));
 }
 
 }  // namespace nnef_tvm

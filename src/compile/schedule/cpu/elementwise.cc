@@ -1,5 +1,6 @@
 // Blocks without reductions, and the parallel loops of all blocks.
 #include <algorithm>
+#include <numeric>
 
 #include "compile/schedule/cpu/rules.h"
 #include "tvm/te.h"
@@ -38,11 +39,29 @@ size_t merged_axes(const BlockInfo& info, const std::vector<size_t>& order) {
   return count;
 }
 
-bool can_vectorise(const BlockInfo& info, size_t axis) {
-  if (info.work.condition_depends[axis] || !info.writes[0].steps[axis].is_unit()) return false;
+bool moves_by_items(const BlockInfo& info, size_t axis) {
+  if (!info.writes[0].steps[axis].is_unit()) return false;
   return std::all_of(info.reads.begin(), info.reads.end(), [&](const Access& read) {
     return read.steps[axis].is_none() || read.steps[axis].is_unit();
   });
+}
+
+/// The extents of the parts of an axis in each of which the conditions stay the same; the whole
+/// axis when there are no such parts.
+std::vector<int64_t> unconditional_parts(const BlockInfo& info, size_t axis) {
+  constexpr size_t kMostParts = 64;
+  const auto& changes = info.work.condition_changes[axis];
+  const int64_t extent = info.iterations[axis].extent;
+  if (!changes || changes->size() >= kMostParts) return {extent};
+  std::vector<int64_t> parts;
+  int64_t begin = 0;
+  for (int64_t change : *changes) {
+    if (change <= begin || change >= extent) continue;
+    parts.push_back(change - begin);
+    begin = change;
+  }
+  parts.push_back(extent - begin);
+  return parts;
 }
 
 int64_t lanes_for(int64_t extent, int64_t full, int64_t vectors) {
@@ -70,6 +89,21 @@ void parallelise(TirSchedule& schedule, const std::vector<Loop>& loops, int64_t 
   schedule.parallel(fused.size() == 1 ? fused[0] : schedule.fuse(fused));
 }
 
+namespace {
+
+/// The loop over the last axis in vectors, and in parts whose conditions do not depend on it.
+void vectorise_parts(TirSchedule& schedule, const Loop& row, const std::vector<int64_t>& parts,
+                     int64_t lanes) {
+  const std::vector<Loop> pieces = schedule.split(row, {lanes});
+  schedule.vectorize(pieces[1]);
+  std::vector<int64_t> steps;
+  for (int64_t part : parts) steps.push_back(part / lanes);
+  steps.pop_back();
+  schedule.partition(pieces[0], steps);
+}
+
+}  // namespace
+
 void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits,
                           int64_t vectors, int64_t pieces) {
   const std::vector<size_t> order = info.result_order();
@@ -84,18 +118,33 @@ void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const Cp
   }
   std::vector<Loop> inner(loops.end() - static_cast<std::ptrdiff_t>(merged), loops.end());
   loops.resize(loops.size() - merged);
-  Loop row = inner.size() == 1 ? inner[0] : schedule.fuse(inner);
+  const Loop row = inner.size() == 1 ? inner[0] : schedule.fuse(inner);
   const int64_t full =
       std::max(1, traits.vector_bytes / std::max(1, info.writes[0].dtype.bits / 8));
-  const int64_t lanes = can_vectorise(info, order.back()) ? lanes_for(extent, full, vectors) : 1;
-  if (lanes > 1) {
-    const std::vector<Loop> halves = schedule.split(row, {lanes});
-    schedule.vectorize(halves[1]);
-    loops.push_back(halves[0]);
+  const bool parallel = operations(info) >= kParallelThreshold;
+  const size_t last = order.back();
+  const bool conditional = info.work.condition_depends[last];
+  const std::vector<int64_t> parts = unconditional_parts(info, last);
+  int64_t common = extent;
+  if (conditional) {
+    common = 0;
+    for (int64_t part : parts) common = std::gcd(common, part);
+  }
+  const bool in_vectors = moves_by_items(info, last) && (!conditional || parts.size() > 1);
+  const int64_t lanes = in_vectors ? lanes_for(common, full, vectors) : 1;
+  if (conditional && lanes > 1 && !loops.empty()) {
+    if (parallel) parallelise(schedule, loops, pieces);
+    vectorise_parts(schedule, row, parts, lanes);
+    return;
+  }
+  if (lanes > 1 && !conditional) {
+    const std::vector<Loop> pieces = schedule.split(row, {lanes});
+    schedule.vectorize(pieces[1]);
+    loops.push_back(pieces[0]);
   } else if (loops.empty()) {
     loops.push_back(row);
   }
-  if (operations(info) >= kParallelThreshold) parallelise(schedule, loops, pieces);
+  if (parallel) parallelise(schedule, loops, pieces);
 }
 
 void schedule_any(TirSchedule& schedule, const BlockInfo& info, int64_t pieces) {

@@ -136,7 +136,7 @@ class FusedRows {
     const Loop along = along_row(info.block);
     if (full == 1 || rows_.length < full) return;
     const int64_t rest = rows_.length % full;
-    const Loop whole = rest == 0 ? along : schedule_.partition(along, rows_.length - rest)[0];
+    const Loop whole = rest == 0 ? along : schedule_.partition(along, {rows_.length - rest})[0];
     schedule_.vectorize(schedule_.split(whole, {full})[1]);
   }
 
