@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace nnef_tvm {
 namespace {
 
@@ -74,6 +76,54 @@ TEST(Tile, FillsTheRegistersOfEachCpu) {
       }
     }
   }
+}
+
+TEST(Tile, IsRankedAndCompletedForEachCpu) {
+  for (const CpuTraits& traits : {kAvx2, kAvx512, kNeon}) {
+    for (const TileProblem& problem :
+         {convolution(28, 64, 96), convolution(7, 32, 21), product(197, 64, 197, true)}) {
+      const auto ranked = rank_tiles(problem, traits, 3, 20);
+      ASSERT_GT(ranked.size(), 4u);
+      EXPECT_LE(ranked.size(), 20u);
+      EXPECT_EQ(ranked.front().cycles, choose_tile(problem, traits)->cycles);
+      for (const Tile& tile : ranked) {
+        EXPECT_LE(tile.accumulators() + tile.vectors + 1, traits.vector_registers);
+        EXPECT_EQ(traits.vector_bytes / 4 % tile.lanes, 0);
+        // What a database keeps of it.
+        Tile choices;
+        choices.vector_axis = tile.vector_axis;
+        choices.lanes = tile.lanes;
+        choices.vectors = tile.vectors;
+        choices.packs_strided = tile.packs_strided;
+        for (const TilePart& part : tile.parts) choices.parts.push_back({part.axis, part.extent});
+        const auto completed = complete_tile(problem, choices, traits);
+        ASSERT_TRUE(completed);
+        EXPECT_EQ(completed->cycles, tile.cycles);
+        EXPECT_EQ(completed->packings.size(), tile.packings.size());
+      }
+    }
+  }
+}
+
+TEST(Tile, IsNotCompletedWhenItDoesNotFit) {
+  const TileProblem problem = convolution(28, 64, 96);
+  const Tile good = *choose_tile(problem, kAvx2);
+  ASSERT_TRUE(complete_tile(problem, good, kAvx2));
+  const auto fits = [&](const std::function<void(Tile&)>& change) {
+    Tile tile = good;
+    change(tile);
+    return complete_tile(problem, tile, kAvx2).has_value();
+  };
+  EXPECT_FALSE(fits([](Tile& tile) { tile.lanes = 16; }));
+  EXPECT_FALSE(fits([](Tile& tile) { tile.lanes = 3; }));
+  EXPECT_FALSE(fits([](Tile& tile) { tile.vectors = 0; }));
+  EXPECT_FALSE(fits([](Tile& tile) { tile.vectors = 9; }));
+  EXPECT_FALSE(fits([](Tile& tile) { tile.vector_axis = 5; }));  // reduced
+  EXPECT_FALSE(fits([](Tile& tile) { tile.vector_axis = 6; }));  // not there
+  EXPECT_FALSE(fits([](Tile& tile) { tile.parts = {{0, 5}, {0, 1}}; }));
+  EXPECT_FALSE(fits([](Tile& tile) { tile.parts = {{0, 29}}; }));
+  EXPECT_FALSE(fits([](Tile& tile) { tile.parts = {{1, -1}}; }));
+  EXPECT_FALSE(fits([](Tile& tile) { tile.parts = {{0, 8}, {1, 8}}; }));  // more than registers
 }
 
 TEST(Tile, PacksWeights) {

@@ -66,6 +66,32 @@ TEST(WinogradPlan, FitsTheMachine) {
   }
 }
 
+TEST(WinogradPlan, IsRankedAndCompletedForEachCpu) {
+  for (const CpuTraits& traits : {kAvx2, kAvx512, kNeon}) {
+    for (int64_t tile : {2, 4}) {
+      const WinogradProblem problem = square(28, 64, 96);
+      const auto ranked = rank_winograd(problem, tile, traits, 8);
+      ASSERT_EQ(ranked.size(), 8u);
+      EXPECT_EQ(ranked.front().cycles, plan_winograd(problem, tile, traits).cycles);
+      for (const WinogradPlan& plan : ranked) {
+        EXPECT_LE(plan.rows * plan.vectors + plan.vectors + 1, traits.vector_registers);
+        // What a database keeps of it.
+        WinogradPlan choices;
+        choices.tile = plan.tile;
+        choices.vectors = plan.vectors;
+        choices.block_rows = plan.block_rows;
+        choices.rows = plan.rows;
+        const auto completed = complete_winograd(problem, choices, traits);
+        ASSERT_TRUE(completed);
+        EXPECT_EQ(completed->vectors, plan.vectors);
+        EXPECT_EQ(completed->blocks, plan.blocks);
+        choices.rows = traits.vector_registers;
+        EXPECT_FALSE(complete_winograd(problem, choices, traits));
+      }
+    }
+  }
+}
+
 TEST(WinogradPlan, CutsIntoBlocksWhatDoesNotFitIntoTheCaches) {
   for (const CpuTraits& traits : {kAvx2, kAvx512}) {
     EXPECT_GT(plan_winograd(square(112, 32, 64), 4, traits).blocks, traits.cores);
