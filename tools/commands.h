@@ -26,8 +26,9 @@ enum class Compounds : uint8_t { keep, expand, as_lowered, as_evaluated };
 enum class Quant : uint8_t { untouched, fake };
 
 struct ModelOptions {
-  std::vector<std::string> shapes;  ///< NAME=1,3,H,W
-  std::vector<std::string> types;   ///< NAME=float16
+  std::vector<std::string> shapes;       ///< NAME=1,3,H,W
+  std::vector<std::string> types;        ///< NAME=float16
+  std::optional<nnef::Dialect> dialect;  ///< default: as the text says
   Compounds compounds = Compounds::keep;
   Quant quant = Quant::untouched;
   bool read_data = true;

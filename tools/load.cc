@@ -43,25 +43,27 @@ void add_all_outputs(nnef::Graph& graph) {
   }
 }
 
-/// Options that change a graph before it is compiled mean nothing for what is no NNEF model. True
-/// when one was given; `hint` may have a place for its name.
-void refuse_option(const std::string& model, const char* option, const char* what, const char* hint,
-                   nnef::Diagnostics& diagnostics) {
+/// `hint` may have a place for the option's name.
+void report_without_effect(const std::string& model, const char* option, const char* what,
+                           const char* hint, nnef::Diagnostics& diagnostics) {
   diagnostics
       .file_error("nnefc/argument", model, std::nullopt,
                   fmt::format("{} has no effect on {}", option, what))
       .help(fmt::format(fmt::runtime(hint), option));
 }
 
+/// Options that change a graph before it is compiled mean nothing for what is no NNEF model. True
+/// when one was given.
 bool refuse_graph_options(const std::string& model, const ModelOptions& options, const char* what,
                           const char* hint, nnef::Diagnostics& diagnostics) {
   const char* option = options.every_tensor           ? "--dump-all"
                        : !options.shapes.empty()      ? "--shape"
                        : !options.types.empty()       ? "--type"
+                       : options.dialect              ? "--dialect"
                        : options.quant != Quant::fake ? "--quant"
                                                       : nullptr;
   if (option == nullptr) return false;
-  refuse_option(model, option, what, hint, diagnostics);
+  report_without_effect(model, option, what, hint, diagnostics);
   return true;
 }
 
@@ -103,6 +105,7 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
   }
   nnef::LoadOptions load_options;
   load_options.read_data = options.read_data;
+  load_options.dialect = options.dialect;
   if (options.compounds == Compounds::expand)
     load_options.keep_compound = [](std::string_view) { return false; };
   if (options.compounds == Compounds::as_lowered)
@@ -151,10 +154,10 @@ std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const 
                                                 const ModelOptions& options,
                                                 nnef::Diagnostics& diagnostics) {
   std::optional<Progress> progress;
+  std::optional<Measuring> measuring;
   nnef_tvm::CompileOptions compile_options{.target = backend.target};
   compile_options.tuning.database = database_path(backend.tuning.database);
   compile_options.tuning.seconds = backend.tuning.seconds;
-  std::optional<Measuring> measuring;
   if (backend.tuning.seconds > 0) {
     measuring.emplace();
     compile_options.tuning.progress = [&](const auto& state) { measuring->show(state); };
@@ -179,14 +182,15 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics) {
   if (nnef_runtime::is_artefact(model)) {
+    constexpr const char* kArtefact = "a compiled artefact";
+    constexpr const char* kEarlier = "give {} to 'nnefc compile'";
     const char* hint = options.every_tensor
                            ? "an artefact keeps no other tensors than outputs: run "
                              "the model itself"
-                           : "give {} to 'nnefc compile'";
-    const char* artefact = "a compiled artefact";
-    if (refuse_graph_options(model, options, artefact, hint, diagnostics)) return nullptr;
+                           : kEarlier;
+    if (refuse_graph_options(model, options, kArtefact, hint, diagnostics)) return nullptr;
     if (!backend.tuning.database.empty()) {
-      refuse_option(model, "--tuning", artefact, hint, diagnostics);
+      report_without_effect(model, "--tuning", kArtefact, kEarlier, diagnostics);
       return nullptr;
     }
     return nnef_runtime::Session::open(model, threads, diagnostics);

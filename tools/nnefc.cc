@@ -32,6 +32,15 @@ void add_inputs(CLI::App& command, nnefc::ModelOptions& options) {
                   "Replace the shape of an input; the rank stays: x=1,3,224,224")
       ->type_name("NAME=EXTENTS")
       ->allow_extra_args(false);
+  const std::map<std::string, nnef::Dialect> dialects{{"khronos", nnef::Dialect::khronos},
+                                                      {"tract", nnef::Dialect::tract}};
+  command
+      .add_option_function<nnef::Dialect>(
+          "--dialect", [&options](nnef::Dialect dialect) { options.dialect = dialect; },
+          "Read the text as the standard has it, or as tract and torch-to-nnef write it "
+          "(default: by its extension lines)")
+      ->transform(CLI::CheckedTransformer(dialects).description(""))
+      ->type_name("khronos|tract");
 }
 
 void add_quant(CLI::App& command, nnefc::ModelOptions& options) {

@@ -36,7 +36,11 @@ void Checker::unknown_operation(const Expr& expr) {
   Diagnostic& diagnostic = diagnostics_.error("check/unknown-operation", expr.text_where,
                                               fmt::format("unknown operation '{}'", expr.text));
   const std::string nearest = nearest_name(expr.text, declarations_.names());
-  if (!nearest.empty()) {
+  if (Declarations::tract().find(expr.text)) {
+    diagnostic.help(
+        "this is an operation of tract, whose documents have the line: extension tract_registry "
+        "tract_core;");
+  } else if (!nearest.empty()) {
     diagnostic.help(fmt::format("did you mean '{}'?", nearest));
   } else {
     diagnostic.help("an operation that the standard does not have needs a fragment declaration");

@@ -111,7 +111,8 @@ class ItemInference {
                                                     : usual;
     } else if (const auto item = operation.resolved.find("item");
                item != operation.resolved.end()) {
-      tensor.item = parse_item_type(*item->second.get<std::string>()).value_or(usual);
+      const auto type = parse_item_type(*item->second.get<std::string>());
+      tensor.item = type && is_kind(tensor.dtype, *type) ? *type : usual;
     } else if (operation.name == "variable") {
       if (tensor.data != nullptr) tensor.item = computed_type(tensor.dtype, tensor.data->type);
     } else if (std::ranges::find(kPositions, operation.name) == kPositions.end() ||

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nnef/model.h"
+#include "variables.h"
 
 namespace nnef {
 
@@ -26,11 +27,7 @@ TensorDataPtr TractVariables::read(const std::string& tensor, const std::string&
                                    tensor, files_->display_name(file)));
     return nullptr;
   }
-  if (auto content = files_->read(file, diagnostics_)) {
-    entry->second = read_tensor(content->bytes, std::move(content->owner),
-                                files_->display_name(file), diagnostics_);
-  }
-  return entry->second;
+  return entry->second = read_variable_file(*files_, file, tensor, where, diagnostics_);
 }
 
 TensorDataPtr TractVariables::operator()(const std::string& tensor, const std::string& label,

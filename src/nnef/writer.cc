@@ -19,7 +19,7 @@ constexpr size_t kMaxCommentColumn = 100;
 constexpr std::string_view kIndent = "    ";
 
 std::string scalar_text(double value) {
-  if (std::isinf(value)) return value < 0 ? "-1e999" : "1e999";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";  // tract's dialect alone has them
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
@@ -32,6 +32,21 @@ std::string quoted(std::string_view value) {
     text += c;
   }
   return text + "'";
+}
+
+/// A name that the standard's syntax lacks is written as tract does.
+std::string written(const std::string& name) {
+  const auto is_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
+  };
+  const bool plain = std::ranges::all_of(name, is_word) && !(name[0] >= '0' && name[0] <= '9');
+  if (plain) return name;
+  std::string text = "i\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + '"';
 }
 
 /// Declarations' defaults are literals.
@@ -119,7 +134,7 @@ class GraphWriter {
     std::string text;
     for (const TensorRef ref : refs) {
       text += text.empty() ? "" : ", ";
-      text += graph_[ref].name;
+      text += written(graph_[ref].name);
     }
     return text;
   }
@@ -140,7 +155,7 @@ class GraphWriter {
     if (const auto* integer = value.get<int64_t>()) return fmt::format("{}", *integer);
     if (const auto* scalar = value.get<double>()) return scalar_text(*scalar);
     if (const auto* string = value.get<std::string>()) return quoted(*string);
-    if (const auto* ref = value.get<TensorRef>()) return graph_[*ref].name;
+    if (const auto* ref = value.get<TensorRef>()) return written(graph_[*ref].name);
     if (const auto* array = value.get<Array>()) return fmt::format("[{}]", join(array->items));
     if (const auto* tuple = value.get<Tuple>()) return fmt::format("({})", join(tuple->items));
     return {};

@@ -73,6 +73,7 @@ Expr sinh(Expr x);
 Expr sqrt(Expr x);
 Expr tan(Expr x);
 Expr tanh(Expr x);
+Expr bitwise_not(Expr x);
 
 Expr add(Expr a, Expr b);
 Expr divide(Expr a, Expr b);
@@ -83,6 +84,12 @@ Expr less(Expr a, Expr b);
 Expr less_equal(Expr a, Expr b);
 Expr logical_and(Expr a, Expr b);
 Expr logical_or(Expr a, Expr b);
+Expr logical_xor(Expr a, Expr b);
+Expr bitwise_and(Expr a, Expr b);
+Expr bitwise_or(Expr a, Expr b);
+Expr bitwise_xor(Expr a, Expr b);
+Expr left_shift(Expr a, Expr b);
+Expr right_shift(Expr a, Expr b);
 Expr maximum(Expr a, Expr b);
 Expr minimum(Expr a, Expr b);
 Expr multiply(Expr a, Expr b);
@@ -98,6 +105,7 @@ Expr astype(Expr x, DLDataType dtype);
 
 // Reductions; the axes stay, with extent 1.
 Expr sum(Expr x, const Ints& axes);
+Expr prod(Expr x, const Ints& axes);
 Expr mean(Expr x, const Ints& axes);
 Expr max(Expr x, const Ints& axes);
 Expr min(Expr x, const Ints& axes);
@@ -105,6 +113,8 @@ Expr min(Expr x, const Ints& axes);
 Expr argmax(Expr x, int64_t axis);
 Expr argmin(Expr x, int64_t axis);
 Expr softmax(Expr x, int64_t axis);
+/// A tuple of the first items of the order, and of their int64 positions.
+Expr topk(Expr x, int64_t k, int64_t axis, bool largest);
 
 // Windows over the last `stride.size()` (1 to 3) axes of N, C, spatial...; paddings are all
 // befores, then all afters.
@@ -145,12 +155,22 @@ Expr strided_slice(Expr x, const Ints& axes, const Ints& begin, const Ints& end,
 /// end).
 Expr take(Expr x, Expr indices, int64_t axis, const char* mode);
 Expr tile(Expr x, const Ints& repeats);
+Expr flip(Expr x, int64_t axis);
+/// The items on one side of the diagonal k, with it.
+Expr triu(Expr x, int64_t k);
+Expr tril(Expr x, int64_t k);
+Expr gather_elements(Expr x, Expr indices, int64_t axis);
+Expr gather_nd(Expr x, Expr indices, int64_t batch_dims);
+/// `reduction` is "update", "add", "mul", "min" or "max".
+Expr scatter_elements(Expr x, Expr indices, Expr updates, int64_t axis, const char* reduction);
+Expr scatter_nd(Expr x, Expr indices, Expr updates, const char* reduction);
 
 /// The same tensor, which transformations of parameters do not look beyond.
 Expr stop_lift_params(Expr x);
 
 // Linear algebra.
 Expr matmul(Expr a, Expr b);
+Expr einsum(Array<Expr> operands, const std::string& subscripts);
 
 /// Arithmetic for files that opt in by `using namespace nnef_tvm::relax::operators`.
 namespace operators {

@@ -1,11 +1,15 @@
 #include "compile/tune/candidates.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace nnef_tvm {
 namespace {
 
 constexpr int64_t kPieces[] = {1, 8, 32};
+constexpr int64_t kReductionBlocks[] = {0, 64, 256};
+constexpr size_t kChunkedAxes = 2;
+constexpr int64_t kChunks[] = {2, 4, 7, 14};
 constexpr int64_t kVectors[] = {1, 2, 4, 8};
 
 using Rule = ReductionPlan::Rule;
@@ -17,13 +21,20 @@ size_t longest(const KernelChoices& choices) {
   return length;
 }
 
-/// Other orders of the loops around a tile.
 std::vector<std::optional<Nest>> other_nests(const std::optional<Nest>& nest) {
-  if (!nest) return {};
-  std::vector<std::optional<Nest>> nests = {std::nullopt};
-  if (nest->reduction_block > 0) nests.push_back(Nest{nest->chunks, 0});
-  if (nest->chunks) nests.push_back(Nest{std::nullopt, 0});
-  return nests;
+  std::vector<std::optional<Nest>> others;
+  if (nest) others.emplace_back();
+  const auto add = [&](std::optional<Chunks> chunks, int64_t reduction_block) {
+    others.push_back(Nest{chunks, reduction_block});
+  };
+  for (const int64_t block : kReductionBlocks) {
+    const bool same = nest && !nest->chunks && nest->reduction_block == block;
+    if (!same) add(std::nullopt, block);
+  }
+  for (size_t axis = 0; axis < kChunkedAxes; ++axis) {
+    for (const int64_t count : kChunks) add(Chunks{axis, count}, 0);
+  }
+  return others;
 }
 
 }  // namespace
@@ -47,7 +58,8 @@ std::vector<KernelPlan> first_candidates(const KernelChoices& choices, size_t li
   return candidates;
 }
 
-std::vector<KernelPlan> variations(const KernelPlan& plan, const KernelChoices& choices) {
+std::vector<KernelPlan> variations(const KernelPlan& plan, const KernelChoices& choices,
+                                   size_t limit) {
   std::vector<KernelPlan> varied;
   for (size_t i = 0; i < plan.reductions.size(); ++i) {
     if (plan.reductions[i].rule != Rule::kTile || plan.reductions[i].tile.parts.empty()) continue;
@@ -67,6 +79,7 @@ std::vector<KernelPlan> variations(const KernelPlan& plan, const KernelChoices& 
     varied.push_back(plan);
     varied.back().item_vectors = vectors;
   }
+  if (varied.size() > limit) varied.resize(limit);
   return varied;
 }
 

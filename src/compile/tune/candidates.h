@@ -11,8 +11,9 @@ namespace nnef_tvm {
 /// `limit` in all.
 std::vector<KernelPlan> first_candidates(const KernelChoices& choices, size_t limit);
 
-/// Plans that differ from a good one in what the rule does not rate: the order of loops, how many
-/// pieces run in parallel, the vectors of loops without reductions.
-std::vector<KernelPlan> variations(const KernelPlan& plan, const KernelChoices& choices);
+/// Plans that differ from a good one in what the rule does not rate: other orders of loops, how
+/// many pieces run in parallel, the vectors of loops without reductions. Not all are possible.
+std::vector<KernelPlan> variations(const KernelPlan& plan, const KernelChoices& choices,
+                                   size_t limit);
 
 }  // namespace nnef_tvm

@@ -21,10 +21,9 @@ constexpr std::array<RuleName, 3> kRules = {
 constexpr int64_t kMostPieces = 1 << 12;
 constexpr int64_t kMostVectors = 8;
 
-Json to_json(const std::optional<Nest>& nest) {
-  if (!nest) return nullptr;
-  Json json{{"chunks", nullptr}, {"reduction_block", nest->reduction_block}};
-  if (nest->chunks) json["chunks"] = {nest->chunks->axis, nest->chunks->count};
+Json to_json(const Nest& nest) {
+  Json json{{"chunks", nullptr}, {"reduction_block", nest.reduction_block}};
+  if (nest.chunks) json["chunks"] = {nest.chunks->axis, nest.chunks->count};
   return json;
 }
 
@@ -39,15 +38,14 @@ Json to_json(const ReductionPlan& plan) {
   json["packs_strided"] = plan.tile.packs_strided;
   json["parts"] = Json::array();
   for (const TilePart& part : plan.tile.parts) json["parts"].push_back({part.axis, part.extent});
-  json["nest"] = to_json(plan.nest);
   json["unrolled"] = plan.unrolled;
+  json["nest"] = plan.nest ? to_json(*plan.nest) : Json(nullptr);
   return json;
 }
 
 // The library throws for what is missing or of another type; all of it is one failure here.
 
-std::optional<Nest> read_nest(const Json& json) {
-  if (json.is_null()) return std::nullopt;
+Nest read_nest(const Json& json) {
   Nest nest;
   nest.reduction_block = json.at("reduction_block").get<int64_t>();
   const Json& chunks = json.at("chunks");
@@ -70,8 +68,8 @@ ReductionPlan read_reduction(const Json& json) {
   for (const Json& part : json.at("parts")) {
     plan.tile.parts.push_back({part.at(0).get<size_t>(), part.at(1).get<int64_t>()});
   }
-  plan.nest = read_nest(json.at("nest"));
   plan.unrolled = json.at("unrolled").get<bool>();
+  if (!json.at("nest").is_null()) plan.nest = read_nest(json.at("nest"));
   return plan;
 }
 

@@ -123,6 +123,13 @@ constexpr std::array kRules{
     ShapeRuleRow{"tract_core_erf", same},
     ShapeRuleRow{"tract_core_round_even", same},
     ShapeRuleRow{"tract_core_hard_swish", same},
+    ShapeRuleRow{"tract_core_bitnot", same},
+    ShapeRuleRow{"tract_core_xor", binary},
+    ShapeRuleRow{"tract_core_bitand", binary},
+    ShapeRuleRow{"tract_core_bitor", binary},
+    ShapeRuleRow{"tract_core_bitxor", binary},
+    ShapeRuleRow{"tract_shl", binary},
+    ShapeRuleRow{"tract_shr", binary},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "ops/helpers.h"
 #include "tract_types.h"
@@ -86,7 +87,71 @@ bool sdpa(RuleContext& c) {
   return true;
 }
 
+/// "ij,jk->ik": the letters of each input, and of the result.
+bool einsum(RuleContext& c) {
+  std::string text;
+  for (const char letter : c.string("expr")) {
+    if (letter != ' ') text += letter;
+  }
+  const auto wrong = [&](const std::string& what) {
+    return c.fail("expr", "expr", fmt::format("'expr' is '{}': {}", c.string("expr"), what),
+                  "an expression looks like this: bij,bjk->bik");
+  };
+  const size_t arrow = text.find("->");
+  if (arrow == std::string::npos) return wrong("it has no '->'");
+  const auto is_letter = [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
+  };
+  const std::string result = text.substr(arrow + 2);
+  std::vector<std::string> terms(1);
+  for (const char letter : text.substr(0, arrow)) {
+    if (letter == ',') {
+      terms.emplace_back();
+    } else if (is_letter(letter)) {
+      terms.back() += letter;
+    } else {
+      return wrong(fmt::format("'{}' is no letter", letter));
+    }
+  }
+  const std::vector<Value>& inputs = c.items("inputs");
+  if (terms.size() != inputs.size()) {
+    return wrong(fmt::format("it has {}, but there are {}", count(terms.size(), "term"),
+                             count(inputs.size(), "input")));
+  }
+  std::map<char, Dim> extents;
+  std::vector<int64_t> letters;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const Shape& shape = c.shape_of(inputs[i]);
+    if (shape.size() != terms[i].size()) {
+      return wrong(fmt::format("the term '{}' is of rank {}, but input {} has shape {}", terms[i],
+                               terms[i].size(), i, to_string(shape)));
+    }
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      letters.push_back(terms[i][axis]);
+      Dim& extent = extents.emplace(terms[i][axis], shape[axis]).first->second;
+      if (extent == 1) extent = shape[axis];
+      if (extent == shape[axis] || shape[axis] == 1) continue;
+      return c.fail("extents", "inputs",
+                    fmt::format("the extents of '{}' are {} and {}", terms[i][axis],
+                                to_string(extent), to_string(shape[axis])));
+    }
+  }
+  Shape shape;
+  std::vector<int64_t> result_letters;
+  for (const char letter : result) {
+    const auto found = extents.find(letter);
+    if (found == extents.end()) return wrong(fmt::format("'{}' is in no term", letter));
+    shape.push_back(found->second);
+    result_letters.push_back(letter);
+  }
+  c.set_resolved("letters", letters);
+  c.set_resolved("result_letters", result_letters);
+  c.set("result", std::move(shape));
+  return true;
+}
+
 constexpr std::array kRules{
+    ShapeRuleRow{"tract_core_einsum", einsum},
     ShapeRuleRow{"tract_core_shape_of", shape_of},
     ShapeRuleRow{"tract_core_cast", cast},
     ShapeRuleRow{"tract_transformers_sdpa", sdpa},

@@ -74,6 +74,10 @@ Integer power(Integer x, Integer y) {
   return result;
 }
 
+/// Shifts beyond the width of items leave what shifts by their width leave.
+int shift(Integer y) { return static_cast<int>(std::clamp<Integer>(y, 0, 64)); }
+Integer power_of_2(Integer y) { return Integer{1} << shift(y); }
+
 constexpr std::array kRows{
     EvaluatorRow{"copy", unary<[](auto x) { return x; }>},
     EvaluatorRow{"neg", unary<std::negate<>{}>},
@@ -116,6 +120,14 @@ constexpr std::array kRows{
 
     EvaluatorRow{"tract_core_erf", unary<[](double x) { return std::erf(x); }>},
     EvaluatorRow{"tract_core_round_even", unary<round_half_even>},
+    EvaluatorRow{"tract_core_bitnot", unary<[](Integer x) { return -x - 1; }>},
+    EvaluatorRow{"tract_core_xor",
+                 binary<[](Integer x, Integer y) { return (x != 0) != (y != 0); }>},
+    EvaluatorRow{"tract_core_bitand", binary<[](Integer x, Integer y) { return x & y; }>},
+    EvaluatorRow{"tract_core_bitor", binary<[](Integer x, Integer y) { return x | y; }>},
+    EvaluatorRow{"tract_core_bitxor", binary<[](Integer x, Integer y) { return x ^ y; }>},
+    EvaluatorRow{"tract_shl", binary<[](Integer x, Integer y) { return times(x, power_of_2(y)); }>},
+    EvaluatorRow{"tract_shr", binary<[](Integer x, Integer y) { return (x >> shift(y)); }>},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "reference/evaluation.h"
 
@@ -63,7 +64,53 @@ void sdpa(Evaluation& e) {
   e.set("output", output);
 }
 
+/// The sum over all values of the letters that the result lacks.
+void einsum(Evaluation& e) {
+  const auto letters = e.resolved_integers("letters");
+  const auto result_letters = e.resolved_integers("result_letters");
+  e.in_domain_of_items("inputs", [&]<typename T>(T) {
+    std::vector<Items<T>> inputs;
+    std::map<int64_t, int64_t> extents;
+    size_t next = 0;
+    for (const Value& value : e.items("inputs")) {
+      inputs.push_back(e.numbers_of<T>(value));
+      for (const int64_t extent : inputs.back().shape) {
+        int64_t& largest = extents[letters[next++]];
+        largest = std::max(largest, extent);
+      }
+    }
+    std::vector<int64_t> summed;
+    Index summed_extents;
+    for (const auto& [letter, extent] : extents) {
+      if (std::ranges::find(result_letters, letter) != result_letters.end()) continue;
+      summed.push_back(letter);
+      summed_extents.push_back(extent);
+    }
+    std::map<int64_t, int64_t> at;
+    std::vector<T> result;
+    each_index(e.result_extents("result"), [&](const Index& i) {
+      for (size_t axis = 0; axis < i.size(); ++axis) at[result_letters[axis]] = i[axis];
+      T sum = 0;
+      each_index(summed_extents, [&](const Index& j) {
+        for (size_t axis = 0; axis < j.size(); ++axis) at[summed[axis]] = j[axis];
+        T product = 1;
+        size_t letter = 0;
+        for (const Items<T>& input : inputs) {
+          Index index;
+          for (size_t axis = 0; axis < input.shape.size(); ++axis)
+            index.push_back(at[letters[letter++]]);
+          product = times(product, input.values[place(input.shape, index)]);
+        }
+        sum = plus(sum, product);
+      });
+      result.push_back(sum);
+    });
+    e.set("result", result);
+  });
+}
+
 constexpr std::array kRows{
+    EvaluatorRow{"tract_core_einsum", einsum},
     EvaluatorRow{"tract_core_shape_of", shape_of},
     EvaluatorRow{"tract_transformers_sdpa", sdpa},
 };

@@ -199,6 +199,13 @@ constexpr LoweringRow rows[] = {
     {"copy_n", lower_copy_n},
     {"add_n", lower_add_n},
     {"tract_core_erf", relax::erf},
+    {"tract_core_xor", relax::logical_xor},
+    {"tract_core_bitand", relax::bitwise_and},
+    {"tract_core_bitor", relax::bitwise_or},
+    {"tract_core_bitxor", relax::bitwise_xor},
+    {"tract_core_bitnot", relax::bitwise_not},
+    {"tract_shl", relax::left_shift},
+    {"tract_shr", relax::right_shift},
     {"tract_core_round_even", relax::round},
     {"tract_core_hard_swish", lower_hard_swish},
 };

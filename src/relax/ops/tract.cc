@@ -1,7 +1,9 @@
 // Operations of tract that are not element-wise.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "relax/lowering.h"
@@ -74,7 +76,105 @@ Expr lower_sdpa(const LoweringContext& op) {
   return grouped ? relax::reshape(result, op.result_extents()) : result;
 }
 
+/// The letters of an einsum by what they are for.
+struct EinsumLetters {
+  Ints batch, left, right, summed;
+  bool is_product = true;  ///< of two tensors, as matmul computes it
+};
+
+bool has(const Ints& letters, int64_t letter) {
+  return std::ranges::find(letters, letter) != letters.end();
+}
+
+bool are_distinct(Ints letters) {
+  std::ranges::sort(letters);
+  return std::ranges::adjacent_find(letters) == letters.end();
+}
+
+EinsumLetters sort_letters(const Ints& a, const Ints& b, const Ints& result) {
+  EinsumLetters sorted;
+  for (const int64_t letter : a) {
+    const bool shared = has(b, letter);
+    const bool kept = has(result, letter);
+    (kept ? (shared ? sorted.batch : sorted.left) : sorted.summed).push_back(letter);
+    sorted.is_product = sorted.is_product && (kept || shared);
+  }
+  for (const int64_t letter : b) {
+    if (has(a, letter)) continue;
+    sorted.right.push_back(letter);
+    sorted.is_product = sorted.is_product && has(result, letter);
+  }
+  sorted.is_product = sorted.is_product && are_distinct(a) && are_distinct(b);
+  return sorted;
+}
+
+/// A tensor with its axes in the order of groups of letters, the last two groups each as one axis.
+Expr arranged(Expr x, const Ints& letters, const std::array<const Ints*, 3>& groups,
+              const std::map<int64_t, int64_t>& extents) {
+  Ints order;
+  Ints shape;
+  for (const Ints* group : groups) {
+    int64_t merged = 1;
+    for (const int64_t letter : *group) {
+      order.push_back(std::ranges::find(letters, letter) - letters.begin());
+      if (group == groups[0]) shape.push_back(extents.at(letter));
+      merged *= extents.at(letter);
+    }
+    if (group != groups[0]) shape.push_back(merged);
+  }
+  if (!std::ranges::is_sorted(order)) x = relax::permute_dims(std::move(x), order);
+  return relax::reshape(std::move(x), shape);
+}
+
+/// A product of two tensors is one of matrices; others are left to TVM's general form.
+Expr lower_einsum(const LoweringContext& op) {
+  const Ints letters = op.resolved_integers("letters");
+  const Ints result = op.resolved_integers("result_letters");
+  const auto& inputs = op.items("inputs");
+  std::vector<Ints> terms;
+  std::vector<Expr> operands;
+  std::map<int64_t, int64_t> extents;
+  std::string text;
+  bool singular = false;  // an extent of 1 that stands for others
+  for (const nnef::Value& input : inputs) {
+    const Ints shape = to_extents(op.shape_of(input));
+    if (!terms.empty()) text += ',';
+    Ints& term = terms.emplace_back();
+    for (const int64_t extent : shape) {
+      const size_t at = text.size() - (terms.size() - 1);
+      term.push_back(letters[at]);
+      text += static_cast<char>(letters[at]);
+      const auto [place, fresh] = extents.emplace(letters[at], extent);
+      singular = singular || place->second != extent;
+    }
+    operands.push_back(op.item(input));
+  }
+  if (inputs.size() == 2 && !singular) {
+    const EinsumLetters sorted = sort_letters(terms[0], terms[1], result);
+    if (sorted.is_product) {
+      const Expr a =
+          arranged(operands[0], terms[0], {&sorted.batch, &sorted.left, &sorted.summed}, extents);
+      const Expr b =
+          arranged(operands[1], terms[1], {&sorted.batch, &sorted.summed, &sorted.right}, extents);
+      Ints made = sorted.batch;
+      made.insert(made.end(), sorted.left.begin(), sorted.left.end());
+      made.insert(made.end(), sorted.right.begin(), sorted.right.end());
+      Ints shape;
+      for (const int64_t letter : made) shape.push_back(extents.at(letter));
+      Ints order;
+      for (const int64_t letter : result)
+        order.push_back(std::ranges::find(made, letter) - made.begin());
+      const Expr product = relax::reshape(relax::matmul(a, b), shape);
+      return std::ranges::is_sorted(order) ? product : relax::permute_dims(product, order);
+    }
+  }
+  text += "->";
+  for (const int64_t letter : result) text += static_cast<char>(letter);
+  return relax::einsum(Array<Expr>(operands.begin(), operands.end()), text);
+}
+
 constexpr LoweringRow rows[] = {
+    {"tract_core_einsum", lower_einsum},
     {"tract_core_shape_of", lower_shape_of},
     {"tract_transformers_sdpa", lower_sdpa},
 };

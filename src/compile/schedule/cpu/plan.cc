@@ -56,10 +56,12 @@ std::optional<Nest> nest_of(const BlockInfo& info, const Tile& tile, const CpuTr
 }
 
 bool is_possible(const Nest& nest, const NestProblem& problem) {
-  if (nest.reduction_block < 0 || nest.reduction_block > problem.reduction) return false;
+  const auto divides = [](int64_t extent, int64_t size) { return size > 0 && extent % size == 0; };
+  const bool whole = nest.reduction_block == 0;
+  if (!whole && !divides(problem.reduction, nest.reduction_block)) return false;
   if (!nest.chunks) return true;
-  return nest.chunks->axis < problem.tiles.size() && nest.chunks->count > 0 &&
-         nest.chunks->count <= problem.tiles[nest.chunks->axis];
+  return nest.chunks->axis < problem.tiles.size() &&
+         divides(problem.tiles[nest.chunks->axis], nest.chunks->count);
 }
 
 ReductionPlan tile_plan(const Tile& tile, const BlockInfo& info, const CpuTraits& traits) {
