@@ -2,11 +2,13 @@
 // will do.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compile/schedule/cpu/schedule.h"
+#include "compile/tune/tuner.h"
 #include "nnef_runtime/session.h"
 #include "tvm/object.h"
 
@@ -15,6 +17,9 @@ namespace nnef_tvm {
 struct CompileOptions {
   std::string target = "llvm";  ///< llvm (this machine's CPU) or TVM's JSON target
   WinogradUse winograd = WinogradUse::kWherePays;
+  TuningOptions tuning = {};  ///< by default no database, and no measurements
+  /// Where main's variables come from, by their names, as profiles are to say it.
+  std::map<std::string, nnef_runtime::OperationSpec> sources = {};
 };
 
 /// The result: an executable whose "main" takes the inputs, the states and then `parameters`
@@ -28,7 +33,9 @@ struct Compiled {
   std::vector<nnef_runtime::StateSpec> states;
   std::string target_json;
   std::vector<std::string>
-      cpu_features;  ///< features that the code uses, by GCC's names ("avx512f")
+      cpu_features;               ///< features that the code uses, by GCC's names ("avx512f")
+  nnef_runtime::Program program;  ///< what a run does
+  TuningSummary tuning = {};
 };
 
 /// `module` has a function "main" that takes inputs, states and parameters, with attribute

@@ -64,7 +64,7 @@ class CpuSchedule : public ::testing::TestWithParam<Case> {
   IRModule lowered(const Case& item, bool channels_last) {
     IRModule module = tidy(module_of(item));
     if (channels_last) module = tidy(convert_layout(module, host_target()));
-    return lower_operators(module, "main", diagnostics_);
+    return lower_operators(module, "main", cpu_traits(host_target()), diagnostics_);
   }
 
   std::vector<float> run(const IRModule& module, const Case& item) {

@@ -9,7 +9,6 @@ namespace nnef_tvm {
 namespace {
 
 constexpr int64_t kCallCost = 20;  // of exp and the like, in simple operations
-constexpr int64_t kMaxRegisters = 4;
 
 /// Whether two neighbouring iterations of an access can become one: it is contiguous over both, or
 /// stays in place.
@@ -65,8 +64,8 @@ std::vector<int64_t> unconditional_parts(const BlockInfo& info, size_t axis) {
   return parts;
 }
 
-int64_t lanes_for(int64_t extent, int64_t full) {
-  for (int64_t lanes = kMaxRegisters * full; lanes >= std::max<int64_t>(4, full / 2); lanes /= 2) {
+int64_t lanes_for(int64_t extent, int64_t full, int64_t vectors) {
+  for (int64_t lanes = vectors * full; lanes >= std::max<int64_t>(4, full / 2); lanes /= 2) {
     if (extent % lanes == 0) return lanes;
   }
   return 1;
@@ -78,12 +77,11 @@ int64_t operations(const BlockInfo& info) {
 
 }  // namespace
 
-void parallelise(TirSchedule& schedule, const std::vector<Loop>& loops, const CpuTraits& traits) {
-  const int64_t enough = int64_t{8} * traits.cores;
+void parallelise(TirSchedule& schedule, const std::vector<Loop>& loops, int64_t pieces) {
   std::vector<Loop> fused;
   int64_t count = 1;
   for (const Loop& loop : loops) {
-    if (count >= enough) break;
+    if (count >= pieces) break;
     const auto extent = known_int(field<PrimExpr>(schedule.node(loop), "extent"));
     count *= extent.value_or(1);
     fused.push_back(loop);
@@ -106,7 +104,8 @@ void vectorise_parts(TirSchedule& schedule, const Loop& row, const std::vector<i
 
 }  // namespace
 
-void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits) {
+void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits,
+                          int64_t vectors, int64_t pieces) {
   const std::vector<size_t> order = info.result_order();
   const std::vector<Loop> all = schedule.loops(info.block);
   std::vector<Loop> loops;
@@ -132,9 +131,9 @@ void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const Cp
     for (int64_t part : parts) common = std::gcd(common, part);
   }
   const bool in_vectors = moves_by_items(info, last) && (!conditional || parts.size() > 1);
-  const int64_t lanes = in_vectors ? lanes_for(common, full) : 1;
+  const int64_t lanes = in_vectors ? lanes_for(common, full, vectors) : 1;
   if (conditional && lanes > 1 && !loops.empty()) {
-    if (parallel) parallelise(schedule, loops, traits);
+    if (parallel) parallelise(schedule, loops, pieces);
     vectorise_parts(schedule, row, parts, lanes);
     return;
   }
@@ -145,10 +144,10 @@ void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const Cp
   } else if (loops.empty()) {
     loops.push_back(row);
   }
-  if (parallel) parallelise(schedule, loops, traits);
+  if (parallel) parallelise(schedule, loops, pieces);
 }
 
-void schedule_any(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits) {
+void schedule_any(TirSchedule& schedule, const BlockInfo& info, int64_t pieces) {
   const std::vector<Loop> all = schedule.loops(info.block);
   if (!schedule.has_trivial_binding(info.block) || all.size() != info.iterations.size()) return;
   std::vector<Loop> spatial;
@@ -158,7 +157,7 @@ void schedule_any(TirSchedule& schedule, const BlockInfo& info, const CpuTraits&
     known = known && info.iterations[i].extent > 0;
   }
   if (spatial.empty() || (known && operations(info) < kParallelThreshold)) return;
-  parallelise(schedule, spatial, traits);
+  parallelise(schedule, spatial, pieces);
 }
 
 }  // namespace nnef_tvm

@@ -67,9 +67,14 @@ ObjectRef piecewise_map(size_t rank, const std::vector<PiecewiseAxis>& pieces, b
 /// One reduction being scheduled.
 class TiledReduction {
  public:
-  TiledReduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
-                 const std::vector<Var>& weights, const CpuTraits& traits)
-      : schedule_(schedule), info_(info), tile_(tile), weights_(weights), traits_(traits) {}
+  TiledReduction(TirSchedule& schedule, const BlockInfo& info, const ReductionPlan& plan,
+                 const std::vector<Var>& weights, int64_t pieces)
+      : schedule_(schedule),
+        info_(info),
+        plan_(plan),
+        tile_(plan.tile),
+        weights_(weights),
+        pieces_(pieces) {}
 
   void apply() {
     const std::optional<BlockInfo> epilogue = epilogue_of(schedule_, info_);
@@ -144,7 +149,7 @@ class TiledReduction {
       if (axis == tile_.vector_axis) continue;
       const TilePart* part = tile_.part(axis);
       if (!part) {
-        (moves_with_vector(axis) ? others_ : part_outer_).push_back(loops[axis]);
+        (moves_with_vector(info_, tile_, axis) ? others_ : part_outer_).push_back(loops[axis]);
         continue;
       }
       const std::vector<Loop> halves = split_loop(loops[axis], {part->extent}, part->beyond);
@@ -157,45 +162,8 @@ class TiledReduction {
     return beyond ? schedule_.split_beyond(loop, inner) : schedule_.split(loop, inner);
   }
 
-  /// Whether an operand moves both with the vector axis and with this one.
-  bool moves_with_vector(size_t axis) const {
-    return std::any_of(info_.reads.begin(), info_.reads.end(), [&](const Access& read) {
-      return !read.steps[tile_.vector_axis].is_none() && !read.steps[axis].is_none();
-    });
-  }
-
-  /// Of the operands that move with the vector axis (`vector` true) or only with the parts.
-  double bytes(bool vector) const {
-    double sum = 0;
-    for (const Access& read : info_.reads) {
-      const bool moves = !read.steps[tile_.vector_axis].is_none();
-      if (moves == vector) sum += static_cast<double>(read.item_count() * (read.dtype.bits / 8));
-    }
-    return sum;
-  }
-
-  bool all_move_with_vector() const {
-    return std::none_of(info_.reads.begin(), info_.reads.end(), [&](const Access& read) {
-      return read.steps[tile_.vector_axis].is_none();
-    });
-  }
-
   int64_t extent(const Loop& loop) const {
     return known_int(field<PrimExpr>(schedule_.node(loop), "extent")).value_or(1);
-  }
-
-  NestProblem nest_problem() const {
-    NestProblem problem;
-    for (const Loop& loop : part_outer_) problem.tiles.push_back(extent(loop));
-    problem.pieces = extent(vector_outer_);
-    problem.tile_bytes = bytes(false);
-    problem.piece_bytes = bytes(true);
-    problem.item_bytes = info_.writes[0].dtype.bits / 8;
-    problem.result_bytes = static_cast<double>(info_.spatial_volume() * problem.item_bytes);
-    problem.reduction = extent(reductions_.back());
-    problem.outer_reduction = info_.reduction_volume() / problem.reduction;
-    problem.tile_items = tile_.accumulators() * tile_.lanes;
-    return problem;
   }
 
   /// The loops around the tile, outermost first: those in parallel, then those that only a blocked
@@ -203,11 +171,11 @@ class TiledReduction {
   void order() {
     outer_ = others_;
     std::vector<Loop> inner = reductions_;
-    if (all_move_with_vector() || tile_.parts.empty()) {
+    if (!plan_.nest) {
       append(outer_, part_outer_);
       outer_.push_back(vector_outer_);
     } else {
-      const Nest nest = choose_nest(nest_problem(), traits_);
+      const Nest& nest = *plan_.nest;
       const size_t chunked = nest.chunks ? cut_chunks(*nest.chunks) : 0;
       outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.begin() + chunked);
       outer_.push_back(vector_outer_);
@@ -263,16 +231,11 @@ class TiledReduction {
     return false;
   }
 
-  /// When pieces alone can be shared by all cores, the loops over tiles stay as they are.
+  /// Loops over tiles that fetch ahead stay as they are.
   void make_parallel() {
-    const bool even = extent(vector_outer_) % traits_.cores == 0 &&
-                      extent(vector_outer_) >= 2 * traits_.cores && others_.empty();
-    if (!prefetching_tiles_.empty() && !even && !blocked_) prefetching_tiles_.clear();
-    if (prefetching_tiles_.empty() || !even) {
-      parallelise(schedule_, outer_, traits_);
-    } else {
-      schedule_.parallel(vector_outer_);
-    }
+    std::vector<Loop> loops = others_;
+    loops.push_back(vector_outer_);
+    parallelise(schedule_, prefetching_tiles_.empty() ? outer_ : loops, pieces_);
   }
 
   /// Each tile begins with fetching its share of the panel that comes after the one it reads.
@@ -304,9 +267,8 @@ class TiledReduction {
     for (const Loop& loop : part_inner_) schedule_.unroll(loop);
     schedule_.unroll(vectors_);
     if (tile_.lanes > 1) schedule_.vectorize(lanes_);
-    if (tile_.unrolled) {
-      for (const Loop& loop : reductions_) schedule_.unroll(loop);
-    }
+    if (!plan_.unrolled) return;
+    for (const Loop& loop : reductions_) schedule_.unroll(loop);
   }
 
   void mark_store(const Block& store) {
@@ -327,9 +289,10 @@ class TiledReduction {
 
   TirSchedule& schedule_;
   const BlockInfo& info_;
+  const ReductionPlan& plan_;
   const Tile& tile_;
   const std::vector<Var>& weights_;
-  const CpuTraits& traits_;
+  int64_t pieces_;
   std::vector<Loop> others_, part_outer_, part_inner_, reductions_, outer_;
   Loop vector_outer_, vectors_, lanes_;
   std::vector<Loop> prefetching_tiles_;  ///< around the panel, if its successor is prefetched
@@ -372,9 +335,10 @@ std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInf
   return info;
 }
 
-void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
-                              const std::vector<Var>& weights, const CpuTraits& traits) {
-  TiledReduction(schedule, info, tile, weights, traits).apply();
+void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info,
+                              const ReductionPlan& plan, const std::vector<Var>& weights,
+                              int64_t pieces) {
+  TiledReduction(schedule, info, plan, weights, pieces).apply();
 }
 
 }  // namespace nnef_tvm
