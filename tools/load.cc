@@ -62,6 +62,7 @@ std::optional<std::pair<std::string, std::string>> split_assignment(
 
 std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& options,
                                 nnef::Diagnostics& diagnostics) {
+  if (!load_plugins(options.plugins, diagnostics)) return std::nullopt;
   nnef::LoadOptions load_options;
   load_options.read_data = options.read_data;
   load_options.dialect = options.dialect;
