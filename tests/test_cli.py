@@ -11,7 +11,7 @@ from conftest import NNEFC, ROOT
 
 MODEL = ROOT / "examples/digits/model"
 HELDOUT = ROOT / "examples/digits/heldout"
-COMMANDS = ["check", "info", "import", "compile", "run", "bench", "convert", "ops", "devices"]
+COMMANDS = ["check", "info", "import", "compile", "tune", "run", "bench", "convert", "ops", "devices"]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,8 @@ def test_help_names_every_command(nnefc):
 
 
 @pytest.mark.parametrize("line", [[], ["no-such-command"], ["check"], ["check", "--no-such-option", "x"],
-                                  ["bench", "x", "--repeat", "0"], ["import", "x", "--format", "yaml"], ["compile", "x"]])
+                                  ["bench", "x", "--repeat", "0"], ["tune", "x", "--seconds", "0"],
+                                  ["compile", "x", "-o", "y", "--tune", "-1"], ["import", "x", "--format", "yaml"], ["compile", "x"]])
 def test_faulty_command_line(nnefc, line):
     result = nnefc(*line)
     assert result.returncode == 2
