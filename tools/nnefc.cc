@@ -66,6 +66,13 @@ void add_target(CLI::App& command, std::string& target) {
       ->type_name("TARGET");
 }
 
+/// "" for a positive number.
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  if (CLI::detail::lexical_cast(text, seconds) && seconds > 0) return "";
+  return "'" + text + "' is no positive number of seconds";
+}
+
 void add_database(CLI::App& command, nnefc::TuningChoice& tuning) {
   command
       .add_option("--tuning", tuning.database,
@@ -155,7 +162,7 @@ int main(int argc, char** argv) {
       ->add_option("--tune", compile.tuning.seconds,
                    "Measure kernels that the database does not know, at most so long")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check(check_seconds);
   add_database(*command, compile.tuning);
   add_target(*command, compile.target);
   add_inputs(*command, compile.options);
@@ -168,7 +175,8 @@ int main(int argc, char** argv) {
   command->add_option("MODEL", tune.model, kModelHelp)->required();
   command->add_option("--seconds", tune.tuning.seconds, "How long to measure at most")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->type_name("SECONDS")
+      ->check(check_seconds);
   add_database(*command, tune.tuning);
   add_target(*command, tune.target);
   add_inputs(*command, tune.options);
