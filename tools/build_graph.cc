@@ -39,7 +39,8 @@ std::unique_ptr<nnef_runtime::Session> create_session(nnef_tvm::Compiled compile
                                                       nnef::Diagnostics& diagnostics) {
   return nnef_runtime::Session::create(
       std::move(compiled.executable), std::move(compiled.parameters), std::move(compiled.inputs),
-      std::move(compiled.outputs), {.threads = threads}, diagnostics, std::move(compiled.states));
+      std::move(compiled.outputs), {.threads = threads, .device = std::move(compiled.device)},
+      diagnostics, std::move(compiled.states));
 }
 
 }  // namespace nnefc

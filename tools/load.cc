@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "nnef/quantization.h"
 #include "nnef/reference.h"
+#include "nnef_runtime/devices.h"
 #include "progress.h"
 #include "relax/import.h"
 
@@ -138,7 +139,10 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
                     : fmt::format("give {} to 'nnefc compile'", option));
       return nullptr;
     }
-    return nnef_runtime::Session::open(model, {.threads = threads}, diagnostics);
+    // Targets that are no devices have no effect on what is compiled already.
+    const bool names_device = !nnef_runtime::device_kind(target).empty();
+    return nnef_runtime::Session::open(
+        model, {.threads = threads, .device = names_device ? target : ""}, diagnostics);
   }
   auto compiled = compile_model(model, target, options, diagnostics);
   if (!compiled) return nullptr;

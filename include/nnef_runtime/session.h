@@ -30,6 +30,9 @@ struct StateSpec {
 
 struct SessionOptions {
   int threads = 0;  ///< 0: one for each physical core
+  /// Where kernels run (nnef_runtime/devices.h): "opencl", "opencl:1", ...; empty: where the model
+  /// was compiled for, the first device of the kind.
+  std::string device{};
 };
 
 /// A loaded model. Not thread-safe: one run at a time for each session.
@@ -40,9 +43,9 @@ class Session {
   /// them named).
   static std::unique_ptr<Session> open(const std::string& path, const SessionOptions& options,
                                        nnef::Diagnostics& diagnostics);
-  /// A session over a module compiled in this process: `executable` is a relax.VMExecutable; its
-  /// function "main" takes the inputs, the states and the parameters, and returns the outputs and
-  /// the new states.
+  /// A session over a module compiled in this process, for the CPU unless `options` name a device:
+  /// `executable` is a relax.VMExecutable; its function "main" takes the inputs, the states and the
+  /// parameters, and returns the outputs and the new states.
   static std::unique_ptr<Session> create(::tvm::ffi::Module executable,
                                          std::vector<::tvm::ffi::Tensor> parameters,
                                          std::vector<TensorSpec> inputs,

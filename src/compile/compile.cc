@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compile/cpu_target.h"
+#include "compile/device_target.h"
 #include "compile/kernels/winograd.h"
 #include "compile/passes/fold_affine.h"
 #include "compile/passes/hoist_constants.h"
@@ -10,6 +11,7 @@
 #include "compile/passes/simplify.h"
 #include "compile/pipeline.h"
 #include "compile/schedule/cpu/schedule.h"
+#include "compile/schedule/gpu/schedule.h"
 #include "runtime/error_text.h"
 #include "runtime/threads.h"
 #include "runtime/vm.h"
@@ -63,7 +65,8 @@ Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, cons
             WinogradUse winograd, nnef::Diagnostics& diagnostics) {
   const IRModule lean = fold_affine(simplify(tidy(module)));
   SplitModel split = split_transform(simplify(tidy(convert_layout(lean, target))));
-  IRModule main = use_winograd(split.main, "main", cpu_traits(target), winograd);
+  IRModule main = split.main;
+  if (!is_device_target(target)) main = use_winograd(main, "main", cpu_traits(target), winograd);
   main = lower_operators(main, "main", diagnostics);
   if (diagnostics.has_errors()) return {};
   Model model;
@@ -80,6 +83,7 @@ Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, cons
 
 /// The module with its kernels scheduled and its weights laid out for them.
 Model schedule(const Model& model, const Target& target) {
+  if (is_device_target(target)) return {schedule_gpu(model.module, target), model.params};
   IRModule scheduled = schedule_cpu(model.module, target, WeightLayout::kPack);
   if (model.params.empty()) return {scheduled, {}};
   SplitModel split = split_transform(scheduled);
@@ -93,12 +97,26 @@ struct Interface {
   std::vector<nnef_runtime::StateSpec> states;
 };
 
-std::optional<Compiled> compile_for(const Target& target, WinogradUse winograd,
+/// The processor that runs the code which is not in kernels.
+Target host_of(const Target& target) {
+  return is_device_target(target) ? host_target_for_one_run() : target;
+}
+
+std::string device_name(const ChosenTarget& chosen) {
+  if (chosen.device) return fmt::format("{}:{}", chosen.device->kind, chosen.device->index);
+  return is_device_target(chosen.target) ? target_kind(chosen.target) : "";
+}
+
+std::optional<Compiled> compile_for(const ChosenTarget& chosen, WinogradUse winograd,
                                     const IRModule& module, const std::vector<ffi::Tensor>& params,
                                     Interface interface, nnef::Diagnostics& diagnostics) {
+  const Target& target = chosen.target;
   TargetScope scope(target);
   Model lowered = lower(module, params, target, winograd, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
+  if (chosen.device && !check_item_types(lowered.module, *chosen.device, diagnostics)) {
+    return std::nullopt;
+  }
   Model ready = schedule(lowered, target);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
   if (ready.params.size() != names.size()) {
@@ -112,7 +130,8 @@ std::optional<Compiled> compile_for(const Target& target, WinogradUse winograd,
                   .outputs = std::move(interface.outputs),
                   .states = std::move(interface.states),
                   .target_json = target_json(target),
-                  .cpu_features = required_features(target)};
+                  .device = device_name(chosen),
+                  .cpu_features = required_features(host_of(target))};
 }
 
 }  // namespace
@@ -124,7 +143,7 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
                                 std::vector<nnef_runtime::StateSpec> states) {
   if (!load_compiler(diagnostics)) return std::nullopt;
   try {
-    auto target = choose_target(options.target, diagnostics);
+    auto target = choose_any_target(options.target, diagnostics);
     if (!target) return std::nullopt;
     return compile_for(*target, options.winograd, module, params,
                        {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
