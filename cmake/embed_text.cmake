@@ -1,4 +1,4 @@
-# Writes INPUT as a C++ string constant nnef::stdlib_text, in pieces that fit compilers' limits on literals.
+# Writes INPUT as a C++ string constant nnef::NAME, in pieces that fit compilers' limits on literals.
 file(READ ${INPUT} text)
 string(LENGTH "${text}" length)
 set(pieces "")
@@ -8,4 +8,4 @@ while(begin LESS length)
   string(APPEND pieces "R\"nnef(${piece})nnef\"\n")
   math(EXPR begin "${begin} + 8000")
 endwhile()
-file(WRITE ${OUTPUT} "namespace nnef {\nextern const char stdlib_text[];\nconst char stdlib_text[] =\n${pieces};\n}\n")
+file(WRITE ${OUTPUT} "namespace nnef {\nextern const char ${NAME}[];\nconst char ${NAME}[] =\n${pieces};\n}\n")

@@ -10,10 +10,12 @@
 #include <utility>
 
 #include "commands.h"
+#include "compile/relax_model.h"
 #include "nnef/operations.h"
 #include "progress.h"
 #include "relax/import.h"
 #include "tvm/ir.h"
+#include "tvm/json.h"
 
 namespace nnefc {
 namespace {
@@ -104,7 +106,19 @@ void print_json(const nnef::Graph& graph, const Summary& summary) {
   fmt::print("{}\n", json.dump());
 }
 
-/// Writes text to a file, or to stdout when `path` is empty. Leaves no partial file behind.
+int finish(const nnef::Diagnostics& diagnostics, bool done) {
+  report(diagnostics);
+  return done ? kDone : kFault;
+}
+
+bool print_artefact(const std::string& path, bool json, nnef::Diagnostics& diagnostics) {
+  const auto metadata = nnef_runtime::artefact_metadata(path, diagnostics);
+  if (metadata) fmt::print("{}\n", ordered_json::parse(*metadata).dump(json ? -1 : 2));
+  return metadata.has_value();
+}
+
+}  // namespace
+
 bool write_text(const std::string& path, const std::string& text, nnef::Diagnostics& diagnostics) {
   if (path.empty()) {
     fmt::print("{}", text);
@@ -121,19 +135,6 @@ bool write_text(const std::string& path, const std::string& text, nnef::Diagnost
   }
   return true;
 }
-
-int finish(const nnef::Diagnostics& diagnostics, bool done) {
-  report(diagnostics);
-  return done ? kDone : kFault;
-}
-
-bool print_artefact(const std::string& path, bool json, nnef::Diagnostics& diagnostics) {
-  const auto metadata = nnef_runtime::artefact_metadata(path, diagnostics);
-  if (metadata) fmt::print("{}\n", ordered_json::parse(*metadata).dump(json ? -1 : 2));
-  return metadata.has_value();
-}
-
-}  // namespace
 
 int check(const CheckOptions& options) {
   bool good = true;
@@ -163,25 +164,40 @@ int info(const InfoOptions& options) {
   return finish(diagnostics, graph.has_value());
 }
 
-int import(const ImportOptions& options) {
-  nnef::Diagnostics diagnostics;
+namespace {
+
+std::optional<nnef_tvm::IRModule> relax_module(const ImportOptions& options,
+                                               nnef::Diagnostics& diagnostics) {
+  const Progress progress("importing " + options.model);
+  if (nnef_tvm::is_relax_file(options.model)) {
+    if (refuse_relax_options(options.model, options.options, diagnostics) ||
+        !nnef_tvm::load_compiler(diagnostics)) {
+      return std::nullopt;
+    }
+    const auto read = nnef_tvm::read_relax(options.model, diagnostics);
+    if (!read) return std::nullopt;
+    return nnef_tvm::as_module(*read, options.keep_params);
+  }
   ModelOptions model = options.options;
   model.compounds = Compounds::as_lowered;
-  std::optional<std::string> text;
-  {
-    const Progress progress("importing " + options.model);
-    const auto graph = load(options.model, model, diagnostics);
-    if (graph && nnef_tvm::load_compiler(diagnostics)) {
-      const auto imported =
-          nnef_tvm::import_graph(*graph, {.keep_params = options.keep_params}, diagnostics);
-      if (imported) {
-        text = options.format == "json" ? nnef_tvm::to_json(imported->module)
-                                        : nnef_tvm::script(imported->module);
-        if (!text->ends_with('\n')) *text += '\n';
-      }
-    }
-  }
-  return finish(diagnostics, text && write_text(options.output, *text, diagnostics));
+  const auto graph = load(options.model, model, diagnostics);
+  if (!graph || !nnef_tvm::load_compiler(diagnostics)) return std::nullopt;
+  const auto imported =
+      nnef_tvm::import_graph(*graph, {.keep_params = options.keep_params}, diagnostics);
+  if (!imported) return std::nullopt;
+  return imported->module;
+}
+
+}  // namespace
+
+int import(const ImportOptions& options) {
+  nnef::Diagnostics diagnostics;
+  const auto module = relax_module(options, diagnostics);
+  if (!module) return finish(diagnostics, false);
+  std::string text =
+      options.format == "json" ? nnef_tvm::to_json(*module) : nnef_tvm::script(*module);
+  if (!text.ends_with('\n')) text += '\n';
+  return finish(diagnostics, write_text(options.output, text, diagnostics));
 }
 
 int convert(const ConvertOptions& options) {

@@ -2,6 +2,7 @@
 // shaped graph.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -13,7 +14,13 @@
 
 namespace nnef {
 
+/// How NNEF text is read: as the standard has it, or as tract and torch-to-nnef write it
+/// (docs/tract.md).
+enum class Dialect : uint8_t { khronos, tract };
+
 struct LoadOptions {
+  /// Default: by the extension lines of the text.
+  std::optional<Dialect> dialect;
   /// Which compound operations of the standard stay whole instead of being replaced by their
   /// bodies. Default (empty): all of them.
   std::function<bool(std::string_view)> keep_compound;

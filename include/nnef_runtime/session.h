@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "nnef/diagnostic.h"
+#include "nnef_runtime/program.h"
 
 namespace nnef_runtime {
 
@@ -30,6 +31,9 @@ struct StateSpec {
 
 struct SessionOptions {
   int threads = 0;  ///< 0: one for each physical core
+  /// Each thread stays on a processor of its own, the calling one included: steadier where nothing
+  /// else runs, slower where something does. Else the system places them.
+  bool pin = false;
   /// Where kernels run (nnef_runtime/devices.h): "opencl", "opencl:1", ...; empty: where the model
   /// was compiled for, the first device of the kind.
   std::string device{};
@@ -52,7 +56,7 @@ class Session {
                                          std::vector<TensorSpec> outputs,
                                          const SessionOptions& options,
                                          nnef::Diagnostics& diagnostics,
-                                         std::vector<StateSpec> states = {});
+                                         std::vector<StateSpec> states = {}, Program program = {});
   ~Session();
 
   const std::vector<TensorSpec>& inputs() const;
@@ -64,6 +68,14 @@ class Session {
   /// were.
   std::vector<::tvm::ffi::Tensor> run(const std::vector<::tvm::ffi::Tensor>& inputs,
                                       nnef::Diagnostics& diagnostics);
+
+  /// What each run does; empty when the artefact does not tell.
+  const Program& program() const;
+  /// The same as run(); `milliseconds` become those of each call of program().kernels. Reports
+  /// "run/no-program" when that does not say what was called.
+  std::vector<::tvm::ffi::Tensor> run_timed(const std::vector<::tvm::ffi::Tensor>& inputs,
+                                            std::vector<double>& milliseconds,
+                                            nnef::Diagnostics& diagnostics);
 
   /// What the next run reads from a state, by its place in states(). The tensor stays as it is when
   /// later runs replace the state, and is not to be written to.

@@ -2,11 +2,13 @@
 // will do.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compile/schedule/cpu/schedule.h"
+#include "compile/tune/tuner.h"
 #include "nnef_runtime/session.h"
 #include "tvm/object.h"
 
@@ -17,6 +19,9 @@ struct CompileOptions {
   /// TVM's JSON target
   std::string target = "llvm";
   WinogradUse winograd = WinogradUse::kWherePays;
+  TuningOptions tuning = {};  ///< by default no database, and no measurements
+  /// Where main's variables come from, by their names, as profiles are to say it.
+  std::map<std::string, nnef_runtime::OperationSpec> sources = {};
 };
 
 /// The result: an executable whose "main" takes the inputs, the states and then `parameters`
@@ -31,7 +36,9 @@ struct Compiled {
   std::string target_json;
   std::string device;  ///< that the code was compiled for, as "opencl:0"; empty for the CPU
   std::vector<std::string>
-      cpu_features;  ///< features that the code uses, by GCC's names ("avx512f")
+      cpu_features;               ///< features that the code uses, by GCC's names ("avx512f")
+  nnef_runtime::Program program;  ///< what a run does
+  TuningSummary tuning = {};
 };
 
 /// `module` has a function "main" that takes inputs, states and parameters, with attribute

@@ -13,6 +13,7 @@
 #include "compile/kernels/device_functions.h"
 #include "compile/kernels/kernels.h"
 #include "compile/kernels/transcendental.h"
+#include "compile/passes/group_rows.h"
 #include "compile/passes/hold_outputs.h"
 #include "runtime/parallel.h"
 #include "runtime/threads.h"
@@ -82,8 +83,8 @@ SplitModel split_transform(const IRModule& module) {
   return {only(lifted, "main"), only(lifted, kTransformName)};
 }
 
-IRModule lower_operators(const IRModule& module, const std::string& entry,
-                         nnef::Diagnostics& diagnostics) {
+IRModule lower_operators(const IRModule& module, const std::string& entry, const CpuTraits& traits,
+                         nnef::Diagnostics& diagnostics, std::vector<FusionGroup>* groups) {
   register_tir_builder();
   register_transcendentals();
   register_device_functions();
@@ -92,14 +93,12 @@ IRModule lower_operators(const IRModule& module, const std::string& entry,
   if (diagnostics.has_errors()) return legal;
   // Reshapes become views before fusion, which would make copies with divisions in their indices of
   // them.
-  return run_passes(legal, {
-                               relax_pass::fold_constant(),
-                               relax_pass::rewrite_dataflow_reshape(),
-                               relax_pass::annotate_tir_op_pattern(),
-                               relax_pass::fuse_ops(),
-                               relax_pass::fuse_tir(),
-                               relax_pass::dead_code_elimination({entry}),
-                           });
+  const IRModule ready =
+      run_passes(legal, {relax_pass::fold_constant(), relax_pass::rewrite_dataflow_reshape(),
+                         relax_pass::annotate_tir_op_pattern()});
+  const IRModule fused = run_pass(relax_pass::fuse_ops(), group_rows(ready, entry, traits));
+  if (groups != nullptr) *groups = fusion_groups(ready, fused, entry);
+  return run_passes(fused, {relax_pass::fuse_tir(), relax_pass::dead_code_elimination({entry})});
 }
 
 namespace {

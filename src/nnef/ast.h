@@ -9,6 +9,7 @@
 
 #include "nnef/diagnostic.h"
 #include "nnef/graph.h"
+#include "nnef/model.h"
 
 namespace nnef::ast {
 
@@ -131,7 +132,9 @@ struct GraphDefinition {
 
 struct Document {
   SourcePtr source;
-  std::vector<Identifier> extensions;
+  Dialect dialect = Dialect::khronos;
+  std::vector<Identifier> symbols;     ///< tract: extents that are known only when the model runs
+  std::vector<Identifier> extensions;  ///< tract: whole lines, without the keyword
   std::vector<Fragment> fragments;
   std::optional<GraphDefinition> graph;  ///< absent in a library (stdlib.nnef) and after errors
 };

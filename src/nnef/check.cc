@@ -30,7 +30,8 @@ bool pairs_up(const Expr& left, const Expr& right) {
 bool Checker::declare(const std::string& name, StaticType type, const Location& where) {
   Binding binding{std::move(type), where};
   const auto found = scope_.find(name);
-  if (found == scope_.end() || found->second.unknown) {
+  // In tract's dialect a later value replaces an earlier one.
+  if (found == scope_.end() || found->second.unknown || dynamic_) {
     scope_.insert_or_assign(name, std::move(binding));
     return true;
   }
@@ -71,7 +72,8 @@ void Checker::assign(const Expr& left, const StaticType& type) {
 }
 
 void Checker::check_external(const Expr& left, const Expr& right) {
-  const bool external = is_invocation_of(right, "external");
+  const bool external =
+      is_invocation_of(right, "external") || is_invocation_of(right, "tract_core_external");
   if (left.kind == Expr::Kind::identifier) {
     const bool input = std::ranges::any_of(
         graph_->inputs, [&](const ast::Identifier& item) { return item.name == left.text; });
@@ -204,8 +206,10 @@ void Checker::check_graph(const ast::GraphDefinition& graph) {
 }
 
 void Checker::check_document(const ast::Document& document) {
+  for (const ast::Identifier& symbol : document.symbols) symbols_.insert(symbol.name);
   for (const ast::Fragment& fragment : document.fragments) check_fragment(fragment);
   if (document.graph) check_graph(*document.graph);
+  report_unresolved();
 }
 
 void check(const ast::Document& document, const Declarations& declarations,

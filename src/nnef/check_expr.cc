@@ -10,6 +10,10 @@ using ast::Expr;
 using ast::Type;
 
 StaticType Checker::type_of(const Expr& expr) {
+  if (dynamic_) {
+    check_dynamic(expr);
+    return std::nullopt;
+  }
   switch (expr.kind) {
     case Expr::Kind::logical:
       return primitive_type(DType::logical);
@@ -47,6 +51,7 @@ StaticType Checker::type_of(const Expr& expr) {
 
 StaticType Checker::type_of_identifier(const Expr& expr) {
   if (const auto found = scope_.find(expr.text); found != scope_.end()) return found->second.type;
+  if (symbols_.contains(expr.text)) return std::nullopt;
   if (const auto later = assigned_.find(expr.text); later != assigned_.end()) {
     diagnostics_
         .error("check/use-before-assignment", expr.where,

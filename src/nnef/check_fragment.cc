@@ -119,6 +119,7 @@ void Checker::check_result_types(const ast::Fragment& fragment) {
 }
 
 void Checker::check_fragment(const ast::Fragment& fragment) {
+  if (dynamic_) return check_dynamic_fragment(fragment);
   begin_body({});
   for (const ast::Parameter& parameter : fragment.parameters) {
     if (!parameter.default_value) continue;

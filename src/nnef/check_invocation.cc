@@ -12,7 +12,8 @@ using ast::Expr;
 using ast::Type;
 
 /// Operations with a state or an interface: only the graph itself has those.
-constexpr std::array<std::string_view, 3> kGraphOnly{"external", "variable", "update"};
+constexpr std::array<std::string_view, 4> kGraphOnly{"external", "variable", "update",
+                                                     "tract_core_external"};
 
 std::string list_of_parameters(const ast::Fragment& fragment) {
   std::string text;
@@ -35,7 +36,11 @@ void Checker::unknown_operation(const Expr& expr) {
   Diagnostic& diagnostic = diagnostics_.error("check/unknown-operation", expr.text_where,
                                               fmt::format("unknown operation '{}'", expr.text));
   const std::string nearest = nearest_name(expr.text, declarations_.names());
-  if (!nearest.empty()) {
+  if (Declarations::tract().find(expr.text)) {
+    diagnostic.help(
+        "this is an operation of tract, whose documents have the line: extension tract_registry "
+        "tract_core;");
+  } else if (!nearest.empty()) {
     diagnostic.help(fmt::format("did you mean '{}'?", nearest));
   } else {
     diagnostic.help("an operation that the standard does not have needs a fragment declaration");
@@ -48,6 +53,7 @@ const ast::Parameter* Checker::parameter_of(const ast::NamedArgument& argument, 
   if (!argument.name.empty()) {
     const auto found = std::ranges::find(parameters, argument.name, &ast::Parameter::name);
     if (found != parameters.end()) return &*found;
+    if (dynamic_ && ignore_argument(argument, fragment)) return nullptr;
     const std::string nearest = nearest_name(argument.name, parameter_names(fragment));
     diagnostics_
         .error("check/unknown-argument", argument.name_where,
@@ -72,7 +78,7 @@ const ast::Parameter* Checker::parameter_of(const ast::NamedArgument& argument, 
     return nullptr;
   }
   const ast::Parameter& parameter = parameters[position];
-  if (!holds_tensor(parameter.type)) {
+  if (!holds_tensor(parameter.type) && !dynamic_) {
     diagnostics_
         .error("check/positional-attribute", argument.value->where,
                fmt::format("'{}': attribute '{}' ({}) must be given by name", fragment.name,
@@ -135,11 +141,11 @@ StaticType Checker::explicit_binding(const Expr& expr, const ast::Fragment& frag
 
 void Checker::check_place(const Expr& expr) {
   if (std::ranges::find(kGraphOnly, expr.text) == kGraphOnly.end()) return;
-  if (fragment_) {
+  if (fragment_ && !(dynamic_ && expr.text == "variable")) {
     diagnostics_.error(
         "check/graph-only", expr.where,
         fmt::format("'{}' may not stand in a fragment (here '{}')", expr.text, fragment_->name));
-  } else if (expr.text == "external" && external_allowed_ != &expr) {
+  } else if (expr.text.ends_with("external") && external_allowed_ != &expr) {
     diagnostics_.error("check/external-nested", expr.where,
                        "'external' must be the whole right side of an assignment to a graph input");
   }
@@ -179,7 +185,7 @@ bool Checker::match_types(const ast::Fragment& fragment, const Arguments& given,
 StaticType Checker::type_of_invocation(const Expr& expr) {
   const ast::Fragment* fragment = declarations_.find(expr.text);
   if (!fragment) {
-    unknown_operation(expr);
+    dynamic_ ? unresolved_.push_back(&expr) : unknown_operation(expr);
     for (const ast::NamedArgument& argument : expr.arguments) type_of(*argument.value);
     return std::nullopt;
   }
@@ -212,6 +218,7 @@ StaticType Checker::type_of_invocation(const Expr& expr) {
     types.emplace(parameter->name, type);
   }
   if (all_placed) check_missing(expr, *fragment, given);
+  if (dynamic_) return std::nullopt;
 
   sound = match_types(*fragment, given, types, binding) && sound;
   sound = bind_defaults(expr, *fragment, given, binding) && sound;

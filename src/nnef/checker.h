@@ -1,9 +1,11 @@
 // The static checks of one document, split by concern: check.cc (document, bodies),
 // check_fragment.cc (declarations), check_expr.cc (expressions), check_invocation.cc (argument
-// lists).
+// lists), check_tract.cc (what tract's dialect does otherwise: its values have their types only
+// when they are computed, so that nothing is said about types here).
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,7 +27,10 @@ class Checker {
   /// `operations` may be null; it receives the operations of all that is checked without a fault.
   Checker(const Declarations& declarations, Diagnostics& diagnostics,
           OperationTypes* operations = nullptr)
-      : declarations_(declarations), diagnostics_(diagnostics), operations_(operations) {}
+      : declarations_(declarations),
+        diagnostics_(diagnostics),
+        operations_(operations),
+        dynamic_(declarations.dialect() == Dialect::tract) {}
 
   void check_document(const ast::Document& document);
   void check_fragment(const ast::Fragment& fragment);
@@ -97,6 +102,14 @@ class Checker {
   void check_place(const ast::Expr& expr);
   void unknown_operation(const ast::Expr& expr);
 
+  // check_tract.cc
+  /// Checks the names in an expression.
+  void check_dynamic(const ast::Expr& expr);
+  void check_dynamic_fragment(const ast::Fragment& fragment);
+  /// An argument of a name that the declaration lacks; true when it has no effect.
+  bool ignore_argument(const ast::NamedArgument& argument, const ast::Fragment& fragment);
+  void report_unresolved();
+
   /// "[check/type] message" with a hint on how to convert, when there is a way.
   void type_fault(const Location& where, std::string message, const ast::Expr& expr,
                   const ast::Type& from, const ast::Type& to);
@@ -104,6 +117,10 @@ class Checker {
   const Declarations& declarations_;
   Diagnostics& diagnostics_;
   OperationTypes* operations_;
+  bool dynamic_;                              ///< the dialect is tract's
+  std::vector<const ast::Expr*> unresolved_;  ///< tract: invocations of unknown operations
+  std::set<const ast::Fragment*> ignorant_;   ///< tract: those with an ignored argument, reported
+  std::set<std::string_view> symbols_;        ///< tract: of the document
 
   // Of the body at hand.
   std::map<std::string, Binding, std::less<>> scope_;

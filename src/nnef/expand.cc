@@ -95,8 +95,15 @@ void add_call_notes(Diagnostic& diagnostic, const std::vector<CallSite>& chain) 
 }
 
 Expander::Expander(const ast::Document& document, const Declarations& declarations,
-                   const std::function<bool(std::string_view)>& keep, Diagnostics& diagnostics)
-    : document_(document), declarations_(declarations), keep_(keep), diagnostics_(diagnostics) {}
+                   const std::function<bool(std::string_view)>& keep, Diagnostics& diagnostics,
+                   const ExpansionInputs& inputs)
+    : document_(document),
+      declarations_(declarations),
+      keep_(keep),
+      diagnostics_(diagnostics),
+      inputs_(inputs),
+      dynamic_(document.dialect == Dialect::tract),
+      known_(graph_) {}
 
 std::nullopt_t Expander::fail(std::string id, const Location& where, std::string message,
                               const Frame& frame, std::string hint) {
@@ -221,7 +228,17 @@ void Expander::poison(const Expr& left, Frame& frame) {
   for (const ast::ExprPtr& item : left.items) poison(*item, frame);
 }
 
+/// In tract's dialect a name may be assigned again: the tensor that had it takes another.
+void Expander::give_up_name(const Expr& left) {
+  for (const ast::ExprPtr& item : left.items) give_up_name(*item);
+  const auto found = by_name_.find(left.text);
+  if (left.kind != Expr::Kind::identifier || found == by_name_.end()) return;
+  graph_[found->second].name = names_.unique(left.text);
+  by_name_.erase(found);
+}
+
 bool Expander::run_assignment(const ast::Assignment& assignment, Frame& frame) {
+  if (dynamic_ && !frame.fragment) give_up_name(*assignment.left);
   const auto value = evaluate(*assignment.right, frame, target_of(*assignment.left, frame));
   if (value && assign(*assignment.left, *value, frame)) return true;
   poison(*assignment.left, frame);
@@ -242,7 +259,7 @@ void Expander::collect_interface() {
 
 std::optional<Graph> Expander::expand() {
   const size_t errors_before = diagnostics_.error_count();
-  Checker(declarations_, type_diagnostics_, &types_).check_document(document_);
+  if (!dynamic_) Checker(declarations_, type_diagnostics_, &types_).check_document(document_);
   graph_.name = document_.graph->name;
   reserve_names();
   add_custom_declarations();
@@ -253,17 +270,22 @@ std::optional<Graph> Expander::expand() {
     if (exhausted_) break;
   }
   collect_interface();
-  check_variables(graph_, diagnostics_);
+  if (dynamic_) {
+    remove_unused();
+    report_without_rule();
+  } else {
+    check_variables(graph_, diagnostics_);
+  }
   if (diagnostics_.error_count() != errors_before) return std::nullopt;
   return std::move(graph_);
 }
 
 std::optional<Graph> expand(const ast::Document& document, const Declarations& declarations,
                             const std::function<bool(std::string_view)>& keep,
-                            Diagnostics& diagnostics) {
+                            Diagnostics& diagnostics, const ExpansionInputs& inputs) {
   assert(document.graph && "the parser reports a document without a graph");
   if (!document.graph) return std::nullopt;
-  return Expander(document, declarations, keep, diagnostics).expand();
+  return Expander(document, declarations, keep, diagnostics, inputs).expand();
 }
 
 }  // namespace nnef

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "expander.h"
+#include "ops/rule.h"
 
 namespace nnef {
 namespace {
@@ -32,12 +33,22 @@ DType Expander::dtype_of(const Value& value) const {
 }
 
 std::optional<DType> Expander::binding_of(const Expr& expr, const Frame& frame) {
+  if (dynamic_) {
+    const auto& given = expr.type_argument;
+    if (given && given->kind == Type::Kind::primitive) return given->primitive;
+    const auto& usual = declarations_.find(expr.text)->generic_default;
+    return usual ? std::optional(usual->primitive) : std::nullopt;
+  }
   const auto found = types_.find(&expr);
   if (found == types_.end() || !found->second) return std::nullopt;
   return is_generic(*found->second) ? frame.generic : found->second->primitive;
 }
 
 Expander::Result Expander::invocation(const Expr& expr, Frame& frame, const Target& target) {
+  if (dynamic_) {
+    if (const Special special = find_special(expr.text))
+      return (this->*special)(expr, frame, target);
+  }
   const ast::Fragment& fragment = *declarations_.find(expr.text);
   std::vector<CallArgument> arguments(fragment.parameters.size());
   std::vector<bool> given(arguments.size());
@@ -47,6 +58,7 @@ Expander::Result Expander::invocation(const Expr& expr, Frame& frame, const Targ
         argument.name.empty()
             ? fragment.parameters.begin() + static_cast<std::ptrdiff_t>(i)
             : std::ranges::find(fragment.parameters, argument.name, &ast::Parameter::name);
+    if (parameter == fragment.parameters.end()) continue;  // tract's dialect: it has no effect
     const auto place = static_cast<size_t>(parameter - fragment.parameters.begin());
     Result value = evaluate(*argument.value, frame);
     if (!value) return std::nullopt;
@@ -61,7 +73,11 @@ Expander::Result Expander::invocation(const Expr& expr, Frame& frame, const Targ
     arguments[i] = {std::move(*value), expr.where, true};
   }
   const std::optional<DType> binding = binding_of(expr, frame);
-  const bool named_type = expr.type_argument || fragment.generic_default;
+  // In tract's dialect operands say what they are, whatever is written.
+  const bool deduced = dynamic_ && std::ranges::any_of(fragment.parameters, [](const auto& item) {
+                         return holds_tensor(item.type) && is_generic(item.type);
+                       });
+  const bool named_type = (expr.type_argument || fragment.generic_default) && !deduced;
   return call(fragment, std::move(arguments), binding, named_type ? binding : std::nullopt,
               expr.where, frame, target);
 }
@@ -81,7 +97,11 @@ Expander::Result Expander::tensor_operator(const Expr& expr, std::string_view op
 Expander::Result Expander::call(const ast::Fragment& fragment, std::vector<CallArgument> arguments,
                                 std::optional<DType> binding, std::optional<DType> type_argument,
                                 const Location& where, Frame& frame, const Target& target) {
-  const bool kept = declarations_.is_standard(fragment.name) && keep_(fragment.name);
+  // What depends on no input may be an attribute of something, and is computed by its body.
+  bool kept = declarations_.is_standard(fragment.name) && keep_(fragment.name);
+  if (dynamic_ && fragment.has_body) {
+    kept = kept && find_shape_rule(fragment.name) != nullptr && !all_known(arguments);
+  }
   if (fragment.has_body && !kept) {
     return expand_fragment(fragment, std::move(arguments), binding, where, frame, target);
   }
@@ -97,7 +117,7 @@ Expander::Result Expander::expand_fragment(const ast::Fragment& fragment,
                    fmt::format("fragments call each other more than {} deep", kMaxCallDepth), frame,
                    "does a fragment call itself without an end?");
   }
-  if (declarations_.is_standard(fragment.name) && typed_.insert(&fragment).second) {
+  if (!dynamic_ && declarations_.is_standard(fragment.name) && typed_.insert(&fragment).second) {
     Checker(declarations_, type_diagnostics_, &types_).check_fragment(fragment);
   }
   Frame inner;
@@ -111,7 +131,10 @@ Expander::Result Expander::expand_fragment(const ast::Fragment& fragment,
   }
   const bool several = fragment.results.size() > 1;
   for (size_t i = 0; i < fragment.results.size(); ++i) {
-    inner.results[fragment.results[i].name] = several ? target.item(i) : target;
+    Target& result = inner.results[fragment.results[i].name];
+    result = several ? target.item(i) : target;
+    // In tract's dialect a body may assign it more than once.
+    if (dynamic_) result.exact = false;
   }
   for (const ast::Assignment& assignment : fragment.body) {
     if (!run_assignment(assignment, inner)) return std::nullopt;
@@ -194,6 +217,7 @@ Expander::Result Expander::emit(const ast::Fragment& fragment, std::vector<CallA
                    "does a fragment call itself several times?");
   }
   if (!spend(1 + frame.depth, where, frame)) return std::nullopt;
+  if (dynamic_ && !adapt(fragment, arguments, binding, frame)) return std::nullopt;
   Operation operation;
   operation.name = fragment.name;
   operation.type_argument = type_argument;
@@ -219,6 +243,7 @@ Expander::Result Expander::emit(const ast::Fragment& fragment, std::vector<CallA
     results.items.push_back(std::move(*value));
   }
   graph_.operations.push_back(std::move(operation));
+  if (dynamic_) infer_last();
   return several ? Value(std::move(results)) : std::move(results.items[0]);
 }
 

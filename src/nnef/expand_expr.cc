@@ -85,6 +85,7 @@ const Value* Expander::borrow(const Expr& expr, Frame& frame, Value& storage) {
 }
 
 Expander::Result Expander::identifier(const Expr& expr, Frame& frame) {
+  if (dynamic_ && !frame.values.contains(expr.text)) return symbol(expr, frame);
   Value unused;
   const Value* value = borrow(expr, frame, unused);
   if (!value) return std::nullopt;
@@ -131,6 +132,7 @@ Expander::Result Expander::range(const Expr& expr, Frame& frame) {
 }
 
 Expander::Result Expander::unary(const Expr& expr, Frame& frame, const Target& target) {
+  if (dynamic_) return dynamic_unary(expr, frame, target);
   if (types_.contains(&expr)) {
     return tensor_operator(expr, unary_operation(expr.text), frame, target);
   }
@@ -141,6 +143,7 @@ Expander::Result Expander::unary(const Expr& expr, Frame& frame, const Target& t
 }
 
 Expander::Result Expander::binary(const Expr& expr, Frame& frame, const Target& target) {
+  if (dynamic_) return dynamic_binary(expr, frame, target);
   const BinaryOperator& op = binary_operator(expr.text);
   if (types_.contains(&expr)) return tensor_operator(expr, op.operation, frame, target);
   if (op.kind == OperatorKind::logical) {
@@ -202,6 +205,7 @@ Expander::Result Expander::comprehension(const Expr& expr, Frame& frame, const T
 }
 
 Expander::Result Expander::builtin(const Expr& expr, Frame& frame) {
+  if (expr.text == "shape_of" && dynamic_) return dynamic_shape_of(expr, frame);
   if (expr.text == "shape_of") {
     return fail("expand/shape-of", expr.where,
                 "'shape_of' is deprecated and not supported: shapes are known only after expansion",

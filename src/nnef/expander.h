@@ -1,6 +1,7 @@
 // From the checked document to the flat graph, split by concern: expand.cc (document, assignments),
 // expand_expr.cc (expressions), expand_call.cc (operations and fragments), graph_rules.cc (what
-// only the flat graph shows).
+// only the flat graph shows); expand_tract.cc, tract_arguments.cc and tract_normal.cc (what
+// tract's dialect does otherwise).
 #pragma once
 
 #include <map>
@@ -16,6 +17,7 @@
 #include "ast.h"
 #include "checker.h"
 #include "evaluate.h"
+#include "known_values.h"
 #include "stages.h"
 
 namespace nnef {
@@ -70,7 +72,8 @@ struct CallArgument {
 class Expander {
  public:
   Expander(const ast::Document& document, const Declarations& declarations,
-           const std::function<bool(std::string_view)>& keep, Diagnostics& diagnostics);
+           const std::function<bool(std::string_view)>& keep, Diagnostics& diagnostics,
+           const ExpansionInputs& inputs);
 
   std::optional<Graph> expand();
 
@@ -84,6 +87,7 @@ class Expander {
   bool run_assignment(const ast::Assignment& assignment, Frame& frame);
   bool assign(const ast::Expr& left, const Value& value, Frame& frame);
   Value name_in_graph(const ast::Expr& left, const Value& value);
+  void give_up_name(const ast::Expr& left);
   void poison(const ast::Expr& left, Frame& frame);
   void collect_interface();
   /// Nothing, after reporting once for each place, with the calls that led there.
@@ -139,10 +143,58 @@ class Expander {
                        const Location& where);
   DType dtype_of(const Value& value) const;
 
+  // expand_tract.cc
+  /// Operations that are more than their declarations say: null for others.
+  using Special = Result (Expander::*)(const ast::Expr&, Frame&, const Target&);
+  static Special find_special(std::string_view name);
+  Result external(const ast::Expr& expr, Frame& frame, const Target& target);
+  Result variable(const ast::Expr& expr, Frame& frame, const Target& target);
+  // tract_scan.cc
+  Result scan(const ast::Expr& expr, Frame& frame, const Target& target);
+  Result scan_slice(const Value& tensor, const Value& axis, int64_t step, int64_t iteration,
+                    const Location& where, const Frame& frame);
+
+  const ast::Expr* argument_of(const ast::Expr& expr, std::string_view name, size_t position) const;
+  Result symbol(const ast::Expr& expr, const Frame& frame);
+  std::optional<Shape> external_shape(const ast::Expr& expr, Frame& frame, const std::string& name);
+  Result dynamic_unary(const ast::Expr& expr, Frame& frame, const Target& target);
+  Result dynamic_shape_of(const ast::Expr& expr, Frame& frame);
+  Result dynamic_binary(const ast::Expr& expr, Frame& frame, const Target& target);
+  /// A conversion to another primitive type.
+  TensorRef cast(TensorRef ref, DType to, const Location& where, const Frame& frame);
+  /// Shapes and item types of the operation that was added last.
+  void infer_last();
+  void remove_unused();
+  void report_without_rule();
+
+  // tract_arguments.cc
+  /// Makes the arguments what the declaration asks for. Sets `binding` to what '?' is.
+  bool adapt(const ast::Fragment& fragment, std::vector<CallArgument>& arguments,
+             std::optional<DType>& binding, const Frame& frame);
+  /// A value where a tensor is expected: an array becomes one.
+  Result as_tensor(const Value& value, const Location& where, const Frame& frame);
+  /// A value where an attribute is expected: a tensor becomes its items, which must be known.
+  Result as_attribute(const Value& value, const ast::Type& type, std::string_view name,
+                      const CallArgument& argument, const Frame& frame);
+  bool all_known(const std::vector<CallArgument>& arguments);
+  DType common_dtype(const ast::Fragment& fragment, const std::vector<CallArgument>& arguments,
+                     std::optional<DType> binding) const;
+  void known_scalars_to_literals(const ast::Fragment& fragment,
+                                 std::vector<CallArgument>& arguments) const;
+  /// Says as the standard does what tract says otherwise: axes from the end, repeated axes, ...
+  void normalise(const ast::Fragment& fragment, std::vector<CallArgument>& arguments);
+  Value converted(const Value& value, DType to, const Location& where, const Frame& frame);
+
   const ast::Document& document_;
   const Declarations& declarations_;
   const std::function<bool(std::string_view)>& keep_;
   Diagnostics& diagnostics_;
+  const ExpansionInputs& inputs_;
+  const bool dynamic_;  ///< the dialect is tract's: types are those of the values
+  KnownValues known_;   ///< tract: of tensors that depend on no input
+  std::map<std::string, int64_t, std::less<>> symbols_;  ///< tract: extents that are given
+  TensorDataPtr pending_data_;  ///< tract: of the variable that is being added
+  std::vector<std::pair<std::string, Location>> without_rule_;  ///< tract: operations
 
   OperationTypes types_;
   Diagnostics type_diagnostics_;  ///< of checking standard fragments, for `types_` only

@@ -55,11 +55,15 @@ class Inference {
   }
 
   void run() {
-    for (Operation& operation : graph_.operations) {
-      set_types(operation);
-      if (has_failed_input(operation)) continue;
-      if (!apply_rule(operation)) forget_results(operation);
-    }
+    for (Operation& operation : graph_.operations) infer(operation);
+  }
+
+  bool infer(Operation& operation) {
+    set_types(operation);
+    if (has_failed_input(operation)) return false;
+    const bool good = apply_rule(operation);
+    if (!good) forget_results(operation);
+    return good;
   }
 
  private:
@@ -101,7 +105,7 @@ class Inference {
   }
 
   void set_types(const Operation& operation) {
-    const ast::Fragment* declaration = Declarations::standard().find(operation.name);
+    const ast::Fragment* declaration = Declarations::find_built_in(operation.name);
     if (declaration == nullptr) return;
     const OpView view(graph_, operation);
     for (const ast::Result& result : declaration->results) {
@@ -178,6 +182,10 @@ void report_unknown_input(const Graph& graph, std::string_view given, const std:
                         fmt::format("{} is given for '{}', which is not an input", given, name));
   const std::string nearest = nearest_name(name, names);
   if (!nearest.empty()) error.help(fmt::format("did you mean '{}'?", nearest));
+}
+
+bool infer_operation(Graph& graph, Operation& operation, Diagnostics& diagnostics) {
+  return Inference(graph, diagnostics).infer(operation);
 }
 
 void infer(Graph& graph, const InputShapes& input_shapes, Diagnostics& diagnostics) {

@@ -75,9 +75,11 @@ class ItemInference {
 
   void run() {
     for (const auto& [name, type] : inputs_) check_input(name, type);
-    for (const Operation& operation : graph_.operations) {
-      each_tensor(operation.outputs, [&](TensorRef ref) { set(operation, graph_[ref]); });
-    }
+    for (const Operation& operation : graph_.operations) run(operation);
+  }
+
+  void run(const Operation& operation) {
+    each_tensor(operation.outputs, [&](TensorRef ref) { set(operation, graph_[ref]); });
   }
 
  private:
@@ -107,6 +109,10 @@ class ItemInference {
       tensor.item = given != inputs_.end()          ? given->second
                     : is_kind(tensor.dtype, before) ? before
                                                     : usual;
+    } else if (const auto item = operation.resolved.find("item");
+               item != operation.resolved.end()) {
+      const auto type = parse_item_type(*item->second.get<std::string>());
+      tensor.item = type && is_kind(tensor.dtype, *type) ? *type : usual;
     } else if (operation.name == "variable") {
       if (tensor.data != nullptr) tensor.item = computed_type(tensor.dtype, tensor.data->type);
     } else if (std::ranges::find(kPositions, operation.name) == kPositions.end() ||
@@ -157,6 +163,11 @@ class ItemInference {
 };
 
 }  // namespace
+
+void infer_items(Graph& graph, const Operation& operation) {
+  Diagnostics none;
+  ItemInference(graph, {}, none).run(operation);
+}
 
 void infer_items(Graph& graph, const InputTypes& input_types, Diagnostics& diagnostics) {
   ItemInference(graph, input_types, diagnostics).run();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -216,10 +217,29 @@ bool Lexer::skip_stray() {
   return true;
 }
 
+Token Lexer::rest_of_statement() {
+  assert(ahead_.empty());
+  skip_blanks();
+  const size_t begin = position_;
+  position_ = std::min(text_.find_first_of(";\n\r", begin), text_.size());
+  return make(Kind::string, begin, position_);
+}
+
 Token Lexer::word() {
   const size_t begin = position_;
   while (is_word(current())) ++position_;
   Token token = make(Kind::identifier, begin, position_);
+  if (dialect_ == Dialect::tract) {
+    if (token.text == "i" && current() == '"') {
+      token = quoted();
+      token.kind = Kind::identifier;
+      token.escaped = true;
+      token.begin = static_cast<uint32_t>(begin);
+      token.text = text_.substr(begin, position_ - begin);
+      return token;
+    }
+    if (token.text == "inf") token.kind = Kind::real;
+  }
   for (const auto& keyword : kKeywords) {
     if (keyword.text == token.text) token.kind = keyword.kind;
   }
@@ -277,7 +297,7 @@ Token Lexer::quoted() {
             .help(
                 "write '\\\\' for the character '\\'; only the quotes and '\\' itself are escaped");
       }
-    } else if (!is_printable(c) && !reported) {
+    } else if (!is_printable(c) && !reported && dialect_ == Dialect::khronos) {
       reported = true;
       errors_
           ->error("syntax/string-character", at(position_, position_ + 1),

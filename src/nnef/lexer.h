@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "nnef/diagnostic.h"
+#include "nnef/model.h"
 
 namespace nnef {
 
@@ -98,11 +99,15 @@ struct Token {
   uint32_t begin = 0;
   uint32_t end = 0;
   std::string_view text;  ///< as written
-  std::string value;      ///< of strings: without quotes, escapes resolved
+  /// Of strings, and of names written i"...": without quotes, escapes resolved.
+  std::string value;
+  bool escaped = false;  ///< a name written i"..."
   /// Of numbers: what is wrong, to be reported by whoever takes the token for a number.
   std::string_view problem;
   bool follows_error = false;  ///< something just before was reported; what it leads to need not be
 
+  /// Of identifiers.
+  std::string name() const { return escaped ? value : std::string(text); }
   bool is_keyword() const { return kind >= Kind::kw_version && kind <= Kind::kw_false; }
 };
 
@@ -118,6 +123,10 @@ class Lexer {
   /// The token `ahead` places after the next one.
   const Token& peek(size_t ahead = 0);
   Token next();
+  /// For the tokens that were not looked at yet.
+  void set_dialect(Dialect dialect) { dialect_ = dialect; }
+  /// What follows up to a ';' that is not part of it, as written; only when nothing was looked at.
+  Token rest_of_statement();
 
  private:
   Token lex();
@@ -132,6 +141,7 @@ class Lexer {
   Location at(size_t begin, size_t end) const;
   char current(size_t ahead = 0) const;
 
+  Dialect dialect_ = Dialect::khronos;
   SyntaxErrors* errors_;
   std::string_view text_;
   size_t position_ = 0;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "model_files.h"
 #include "quant_graph.h"
 #include "stages.h"
+#include "tract_variables.h"
 #include "variables.h"
 
 namespace nnef {
@@ -51,27 +53,36 @@ void keep_definitions(Graph& graph, const ast::Document& document,
 
 /// All stages but the reading of data. The graph may be there in spite of errors: of shapes, or of
 /// quantisation.
-std::optional<Graph> build(SourcePtr text, SourcePtr quant, const LoadOptions& options,
-                           Diagnostics& diagnostics) {
+std::optional<Graph> build(SourcePtr text, SourcePtr quant, const ModelFiles* files,
+                           const LoadOptions& options, Diagnostics& diagnostics) {
   const size_t errors_before = diagnostics.error_count();
-  const ast::Document document = parse(std::move(text), diagnostics);
+  const ast::Document document = parse(std::move(text), diagnostics, options.dialect);
   const bool parsed = diagnostics.error_count() == errors_before;
   std::vector<ast::QuantizationEntry> quantization;
-  if (quant != nullptr) quantization = parse_quantization(std::move(quant), diagnostics);
+  if (quant != nullptr)
+    quantization = parse_quantization(std::move(quant), diagnostics, document.dialect);
   if (!parsed) return std::nullopt;
 
   const size_t errors_parsed = diagnostics.error_count();
-  Declarations declarations = Declarations::standard();
+  const bool tract = document.dialect == Dialect::tract;
+  Declarations declarations = Declarations::of(document.dialect);
   declarations.add(document, diagnostics);
   check(document, declarations, diagnostics);
   if (diagnostics.error_count() != errors_parsed) return std::nullopt;
   const auto keep_all = [](std::string_view) { return true; };
-  auto graph = expand(document, declarations,
-                      options.keep_compound ? options.keep_compound : keep_all, diagnostics);
+  ExpansionInputs inputs{options.input_shapes, {}};
+  TractVariables variables(files, quantization, diagnostics);
+  if (tract && files != nullptr) inputs.read_variable = std::ref(variables);
+  auto graph =
+      expand(document, declarations, options.keep_compound ? options.keep_compound : keep_all,
+             diagnostics, inputs);
   if (!graph) return std::nullopt;
   attach_quantization(*graph, quantization, declarations, diagnostics);
-  keep_definitions(*graph, document, declarations);
-  infer(*graph, options.input_shapes, diagnostics);
+  if (!tract) {
+    keep_definitions(*graph, document, declarations);
+    infer(*graph, options.input_shapes, diagnostics);
+    if (files != nullptr && options.read_data) read_variables(*graph, *files, diagnostics);
+  }
   check_quantization(*graph, diagnostics);
   return graph;
 }
@@ -81,7 +92,7 @@ std::optional<Graph> build(SourcePtr text, SourcePtr quant, const LoadOptions& o
 std::optional<Graph> load_text(SourcePtr text, SourcePtr quant, const LoadOptions& options,
                                Diagnostics& diagnostics) {
   const size_t errors_before = diagnostics.error_count();
-  auto graph = build(std::move(text), std::move(quant), options, diagnostics);
+  auto graph = build(std::move(text), std::move(quant), nullptr, options, diagnostics);
   if (graph) infer_items(*graph, options.input_types, diagnostics);
   if (diagnostics.error_count() != errors_before) return std::nullopt;
   return graph;
@@ -97,8 +108,7 @@ std::optional<Graph> load_model(const std::string& path, const LoadOptions& opti
   if (files->contains(files->quantization_name()))
     quant = read_text(*files, files->quantization_name(), diagnostics);
   if (text == nullptr) return std::nullopt;
-  auto graph = build(std::move(text), std::move(quant), options, diagnostics);
-  if (graph && options.read_data) read_variables(*graph, *files, diagnostics);
+  auto graph = build(std::move(text), std::move(quant), files.get(), options, diagnostics);
   if (graph) infer_items(*graph, options.input_types, diagnostics);
   if (diagnostics.error_count() != errors_before) return std::nullopt;
   return graph;

@@ -18,8 +18,10 @@ constexpr std::string_view kExampleDocument =
 
 }  // namespace
 
-Parser::Parser(SourcePtr source, Diagnostics& diagnostics)
-    : errors_(std::move(source), diagnostics), lexer_(errors_) {}
+Parser::Parser(SourcePtr source, Diagnostics& diagnostics, std::optional<Dialect> dialect)
+    : errors_(std::move(source), diagnostics), lexer_(errors_) {
+  if (dialect) set_dialect(*dialect);
+}
 
 // Tokens.
 
@@ -66,7 +68,7 @@ std::optional<ast::Identifier> Parser::expect_name(std::string_view what,
     return std::nullopt;
   }
   const Token token = next();
-  return ast::Identifier{std::string(token.text), where(token)};
+  return ast::Identifier{token.name(), where(token)};
 }
 
 Location Parser::here() { return where(lexer_.peek()); }
@@ -132,6 +134,7 @@ ast::Document Parser::parse_document() {
   if (!check_is_text(errors_, kExampleDocument) || !check_beginning()) return document;
   if (at(Kind::kw_version)) parse_version();
   parse_extensions(document);
+  document.dialect = dialect_.value_or(Dialect::khronos);
   parse_definitions(document);
   if (!document.graph && errors_.count() == 0) {
     errors_.error("syntax/no-graph", after_last(), "the document defines no graph")
@@ -222,6 +225,7 @@ void Parser::parse_version() {
 void Parser::parse_extensions(ast::Document& document) {
   while (accept(Kind::kw_extension)) {
     const size_t errors = errors_.count();
+    if (parse_tract_extension(document)) continue;
     do {
       parse_extension_name(document);
     } while (errors_.count() == errors && (accept(Kind::comma) || at(Kind::identifier)));
@@ -302,6 +306,7 @@ bool Parser::parse_graph(ast::GraphDefinition& graph) {
 /// "(a, b)"
 bool Parser::parse_names(std::vector<ast::Identifier>& names, std::string_view what) {
   if (!expect(Kind::left_paren, fmt::format("before the graph's {}s", what))) return false;
+  if (is_tract() && accept(Kind::right_paren)) return true;
   do {
     auto name = expect_name(fmt::format("the name of an {}", what), what == "input" ? "x" : "y");
     if (!name) return false;
@@ -399,12 +404,12 @@ ast::ExprPtr Parser::parse_left_list(ast::Expr::Kind kind, Kind close) {
   return finish(std::move(list), since(first));
 }
 
-ast::Document parse(SourcePtr source, Diagnostics& diagnostics) {
-  return Parser(std::move(source), diagnostics).parse_document();
+ast::Document parse(SourcePtr source, Diagnostics& diagnostics, std::optional<Dialect> dialect) {
+  return Parser(std::move(source), diagnostics, dialect).parse_document();
 }
 
-ast::Document parse_library(SourcePtr source, Diagnostics& diagnostics) {
-  return Parser(std::move(source), diagnostics).parse_library();
+ast::Document parse_library(SourcePtr source, Diagnostics& diagnostics, Dialect dialect) {
+  return Parser(std::move(source), diagnostics, dialect).parse_library();
 }
 
 }  // namespace nnef

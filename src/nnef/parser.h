@@ -22,7 +22,8 @@ class Parser {
   /// Depth of nested expressions, types and left sides.
   static constexpr uint32_t kMaxDepth = 200;
 
-  Parser(SourcePtr source, Diagnostics& diagnostics);
+  /// With a dialect, the text is of that one; else its extension lines tell.
+  Parser(SourcePtr source, Diagnostics& diagnostics, std::optional<Dialect> dialect = {});
 
   ast::Document parse_document();
   ast::Document parse_library();
@@ -71,6 +72,9 @@ class Parser {
   void parse_version();
   void parse_extensions(ast::Document& document);
   void parse_extension_name(ast::Document& document);
+  bool parse_tract_extension(ast::Document& document);
+  void set_dialect(Dialect dialect);
+  bool is_tract() const { return dialect_ == Dialect::tract; }
   void parse_definitions(ast::Document& document);
   void parse_rest_of_document(ast::Document& document);
   bool parse_fragment(ast::Fragment& fragment);
@@ -125,6 +129,7 @@ class Parser {
   uint32_t last_end_ = 0;                    ///< end of the last token consumed
   std::optional<uint32_t> last_unexpected_;  ///< where the last syntax/expected was reported
   uint32_t nesting_ = 0;
+  std::optional<Dialect> dialect_;
   bool fragments_enabled_ = false;
   bool operators_enabled_ = false;
   bool library_ = false;                              ///< type `number` may be written

@@ -259,7 +259,7 @@ ast::ExprPtr Parser::parse_primary() {
     if (at(Kind::left_paren, 1) || at_type_argument()) return parse_invocation();
     const Token name = next();
     auto expr = make(Expr::Kind::identifier);
-    expr->text = name.text;
+    expr->text = name.name();
     return finish(std::move(expr), where(name));
   }
   if (kind == Kind::left_paren) return parse_parenthesised();
@@ -370,7 +370,7 @@ bool Parser::at_type_argument() {
 ast::ExprPtr Parser::parse_invocation() {
   const Token name = next();
   auto expr = make(Expr::Kind::invocation);
-  expr->text = name.text;
+  expr->text = name.name();
   expr->text_where = where(name);
   if (accept(Kind::less)) {
     expr->type_argument = parse_type_name("a primitive type");
@@ -393,7 +393,7 @@ bool Parser::parse_arguments(std::vector<ast::NamedArgument>& arguments) {
     if (at(Kind::identifier) && at(Kind::assign, 1)) {
       const Token name = next();
       next();
-      argument.name = name.text;
+      argument.name = name.name();
       argument.name_where = where(name);
     }
     argument.value = parse_expression();

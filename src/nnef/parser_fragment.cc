@@ -89,6 +89,7 @@ bool Parser::parse_generic(ast::Fragment& fragment) {
 
 bool Parser::parse_parameters(std::vector<ast::Parameter>& parameters) {
   if (!expect(Kind::left_paren, "before the fragment's parameters")) return false;
+  if (is_tract() && accept(Kind::right_paren)) return true;
   do {
     const Token first = lexer_.peek();
     auto name = expect_name("the name of a parameter", "x: tensor<scalar>");

@@ -38,7 +38,7 @@ bool Parser::parse_entry(std::vector<ast::QuantizationEntry>& entries) {
   }
   const Token key = next();
   ast::QuantizationEntry entry;
-  entry.tensor = key.kind == Kind::string ? key.value : std::string(key.text);
+  entry.tensor = key.kind == Kind::string ? key.value : key.name();
   entry.tensor_where = where(key);
   if (!expect(Kind::colon, "after the name of a tensor")) return false;
   if (!at(Kind::identifier)) {
@@ -71,8 +71,9 @@ bool Parser::check_quantization(const ast::Expr& invocation) {
   return errors_.count() == errors;
 }
 
-std::vector<ast::QuantizationEntry> parse_quantization(SourcePtr source, Diagnostics& diagnostics) {
-  return Parser(std::move(source), diagnostics).parse_quantization();
+std::vector<ast::QuantizationEntry> parse_quantization(SourcePtr source, Diagnostics& diagnostics,
+                                                       Dialect dialect) {
+  return Parser(std::move(source), diagnostics, dialect).parse_quantization();
 }
 
 }  // namespace nnef

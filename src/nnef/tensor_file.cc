@@ -9,6 +9,7 @@
 
 #include "nnef/file.h"
 #include "tensor_items.h"
+#include "tensor_tract.h"
 
 namespace nnef {
 namespace {
@@ -32,12 +33,6 @@ enum Field : uint32_t {
   kVendorAt = 50,
   kParametersAt = 52,
 };
-
-struct Vendor {
-  uint16_t code;
-  std::string_view name;
-};
-constexpr Vendor kVendors[] = {{0x5452, "'TR', tract"}};
 
 uint32_t load(std::span<const std::byte> bytes, uint32_t at, uint32_t count) {
   uint32_t value = 0;
@@ -133,14 +128,10 @@ class HeaderReader {
     type.vendor = static_cast<uint16_t>(load(bytes_, kVendorAt, 2));
     const auto code = static_cast<unsigned>(type.code);
     if (type.vendor != 0) {
-      std::string vendor = fmt::format("0x{:04x}", type.vendor);
-      for (const Vendor& known : kVendors) {
-        if (known.code == type.vendor) vendor += fmt::format(" ({})", known.name);
-      }
       report("dat/vendor", kVendorAt,
-             fmt::format("items are of a vendor's own type: vendor {}, code 0x{:04x}, {} bits; "
-                         "expected vendor 0x0000 (Khronos)",
-                         vendor, code, type.bits));
+             fmt::format("items are of a vendor's own type: vendor 0x{:04x}, code 0x{:04x}, {} "
+                         "bits; expected vendor 0x0000 (Khronos) or 0x5452 ('TR', tract)",
+                         type.vendor, code, type.bits));
       return false;
     }
     const CodeInfo* info = find_code(type.code);
@@ -226,6 +217,7 @@ bool aligned(const std::byte* address) {
 
 TensorDataPtr read_tensor(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                           const std::string& name, Diagnostics& diagnostics) {
+  if (is_tract_tensor(bytes)) return read_tract_tensor(bytes, name, diagnostics);
   auto data = std::make_shared<TensorData>();
   HeaderReader header(bytes, name, diagnostics);
   if (!header.read(*data)) return nullptr;

@@ -108,7 +108,10 @@ class VariableReader {
       return;
     }
     auto [entry, fresh] = data_.try_emplace(*file);
-    if (fresh) entry->second = read_file(variable, *file);
+    if (fresh) {
+      entry->second = read_variable_file(files_, *file, name(variable), variable.operation->where,
+                                         diagnostics_);
+    }
     if (entry->second == nullptr) return;
     Tensor& tensor = graph_[variable.tensor];
     if (check(variable, *entry->second, files_.display_name(*file)))
@@ -122,24 +125,6 @@ class VariableReader {
       if (files_.contains(other->file)) return &other->file;
     }
     return nullptr;
-  }
-
-  TensorDataPtr read_file(const Variable& variable, const std::string& file) {
-    Diagnostics found;
-    TensorDataPtr data;
-    if (auto content = files_.read(file, found)) {
-      data =
-          read_tensor(content->bytes, std::move(content->owner), files_.display_name(file), found);
-    }
-    for (Diagnostic diagnostic : found.items()) {
-      diagnostic.note(fmt::format("it holds the data of variable '{}'", name(variable)),
-                      variable.operation->where);
-      Diagnostic& reported = diagnostic.severity == Severity::error
-                                 ? diagnostics_.error({}, {}, {})
-                                 : diagnostics_.warning({}, {}, {});
-      reported = std::move(diagnostic);
-    }
-    return data;
   }
 
   bool check(const Variable& variable, const TensorData& data, const std::string& path) {
@@ -173,6 +158,23 @@ class VariableReader {
 };
 
 }  // namespace
+
+TensorDataPtr read_variable_file(const ModelFiles& files, const std::string& file,
+                                 const std::string& variable, const Location& where,
+                                 Diagnostics& diagnostics) {
+  Diagnostics found;
+  TensorDataPtr data;
+  if (auto content = files.read(file, found)) {
+    data = read_tensor(content->bytes, std::move(content->owner), files.display_name(file), found);
+  }
+  for (Diagnostic diagnostic : found.items()) {
+    diagnostic.note(fmt::format("it holds the data of variable '{}'", variable), where);
+    Diagnostic& reported = diagnostic.severity == Severity::error ? diagnostics.error({}, {}, {})
+                                                                  : diagnostics.warning({}, {}, {});
+    reported = std::move(diagnostic);
+  }
+  return data;
+}
 
 std::optional<std::string> label_file(std::string_view label) {
   if (label.empty()) return std::nullopt;

@@ -34,6 +34,21 @@ std::string quoted(std::string_view value) {
   return text + "'";
 }
 
+/// A name that the standard's syntax lacks is written as tract does.
+std::string written(const std::string& name) {
+  const auto is_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
+  };
+  const bool plain = std::ranges::all_of(name, is_word) && !(name[0] >= '0' && name[0] <= '9');
+  if (plain) return name;
+  std::string text = "i\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + '"';
+}
+
 /// Declarations' defaults are literals.
 Value literal(const ast::Expr& expr) {
   using Kind = ast::Expr::Kind;
@@ -119,7 +134,7 @@ class GraphWriter {
     std::string text;
     for (const TensorRef ref : refs) {
       text += text.empty() ? "" : ", ";
-      text += graph_[ref].name;
+      text += written(graph_[ref].name);
     }
     return text;
   }
@@ -140,7 +155,7 @@ class GraphWriter {
     if (const auto* integer = value.get<int64_t>()) return fmt::format("{}", *integer);
     if (const auto* scalar = value.get<double>()) return scalar_text(*scalar);
     if (const auto* string = value.get<std::string>()) return quoted(*string);
-    if (const auto* ref = value.get<TensorRef>()) return graph_[*ref].name;
+    if (const auto* ref = value.get<TensorRef>()) return written(graph_[*ref].name);
     if (const auto* array = value.get<Array>()) return fmt::format("[{}]", join(array->items));
     if (const auto* tuple = value.get<Tuple>()) return fmt::format("({})", join(tuple->items));
     return {};
@@ -194,8 +209,8 @@ class GraphWriter {
   }
 
   std::string statement(const Operation& operation) const {
-    // A declaration of the file is never one of the standard.
-    const ast::Fragment* fragment = Declarations::standard().find(operation.name);
+    // A declaration of the file is never one that is built in.
+    const ast::Fragment* fragment = Declarations::find_built_in(operation.name);
     std::string results;
     for (const Argument& output : operation.outputs) {
       results += results.empty() ? "" : ", ";

@@ -15,9 +15,9 @@ namespace {
 const std::map<std::string_view, const LoweringRow*>& lowering_index() {
   static const auto index = [] {
     std::map<std::string_view, const LoweringRow*> rows;
-    for (auto table :
-         {elementwise_lowerings(), reduce_lowerings(), window_lowerings(), resample_lowerings(),
-          movement_lowerings(), linear_lowerings(), roi_lowerings()}) {
+    for (auto table : {elementwise_lowerings(), reduce_lowerings(), window_lowerings(),
+                       resample_lowerings(), movement_lowerings(), linear_lowerings(),
+                       roi_lowerings(), tract_lowerings(), tract_movement_lowerings()}) {
       for (const LoweringRow& row : table) rows.emplace(row.operation, &row);
     }
     return rows;

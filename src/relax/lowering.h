@@ -96,6 +96,8 @@ std::span<const LoweringRow> resample_lowerings();
 std::span<const LoweringRow> movement_lowerings();
 std::span<const LoweringRow> linear_lowerings();
 std::span<const LoweringRow> roi_lowerings();
+std::span<const LoweringRow> tract_lowerings();
+std::span<const LoweringRow> tract_movement_lowerings();
 const LoweringRow* find_lowering(std::string_view operation);
 
 /// The results of an operation, one for each result tensor; none after a failure, which was

@@ -36,6 +36,7 @@ struct ArtefactMetadata {
   std::vector<TensorSpec> outputs;
   std::vector<StoredState> states;
   std::vector<ParameterSpec> parameters;
+  Program program;
 };
 
 std::string metadata_to_json(const ArtefactMetadata& metadata);

@@ -11,6 +11,7 @@
 #include "runtime/artefact_format.h"
 #include "runtime/device_tensors.h"
 #include "runtime/error_text.h"
+#include "runtime/kernel_timer.h"
 #include "runtime/metadata.h"
 #include "runtime/parallel.h"
 #include "runtime/threads.h"
@@ -27,6 +28,7 @@ struct Session::Model {
   std::vector<TensorSpec> outputs;
   std::vector<StateSpec> states;
   std::vector<ffi::Tensor> values;  // of the states, for the next run
+  Program program;
   SessionOptions options;
   DLDevice device{kDLCPU, 0};
   std::vector<ffi::Tensor> uploads;  // on a device: the inputs of the last run
@@ -167,7 +169,7 @@ void make_machine_code(const ffi::Module& executable) {
 std::vector<ffi::Tensor> Session::Model::call(const std::vector<ffi::Tensor>& ready) {
   std::copy(ready.begin(), ready.end(), arguments.begin());
   std::copy(values.begin(), values.end(), arguments.begin() + static_cast<ptrdiff_t>(ready.size()));
-  configure_threads(options.threads);
+  configure_threads(options.threads, options.pin);
   ffi::Any result;
   main.CallPacked(arguments.data(), static_cast<int32_t>(arguments.size()), &result);
   return result_tensors(result);
@@ -215,6 +217,7 @@ Session::~Session() = default;
 const std::vector<TensorSpec>& Session::inputs() const { return model_->inputs; }
 const std::vector<TensorSpec>& Session::outputs() const { return model_->outputs; }
 const std::vector<StateSpec>& Session::states() const { return model_->states; }
+const Program& Session::program() const { return model_->program; }
 
 const ffi::Tensor& Session::state(size_t index) const {
   const ffi::Tensor& value = model_->values.at(index);
@@ -251,6 +254,7 @@ std::unique_ptr<Session> Session::open(const std::string& path, const SessionOpt
   model->parameters = std::move(*parameters);
   model->inputs = artefact->metadata().inputs;
   model->outputs = artefact->metadata().outputs;
+  model->program = artefact->metadata().program;
   model->options = options;
   model->device = *device;
   model->artefact = std::move(artefact);
@@ -267,13 +271,14 @@ std::unique_ptr<Session> Session::open(const std::string& path, const SessionOpt
 std::unique_ptr<Session> Session::create(
     ffi::Module executable, std::vector<ffi::Tensor> parameters, std::vector<TensorSpec> inputs,
     std::vector<TensorSpec> outputs, const SessionOptions& options, nnef::Diagnostics& diagnostics,
-    std::vector<StateSpec> states) {
+    std::vector<StateSpec> states, Program program) {
   if (!load_tvm_runtime(diagnostics)) return nullptr;
   auto model = std::make_unique<Model>();
   model->parameters = std::move(parameters);
   model->inputs = std::move(inputs);
   model->outputs = std::move(outputs);
   model->states = std::move(states);
+  model->program = std::move(program);
   model->options = options;
   if (!options.device.empty()) {
     const auto device = find_device(options.device, diagnostics);
@@ -325,6 +330,29 @@ std::vector<ffi::Tensor> Session::run(const std::vector<ffi::Tensor>& inputs,
     diagnostics.error("run/failed", {}, fmt::format("the run failed: {}", first_line(error)));
     return {};
   }
+}
+
+std::vector<ffi::Tensor> Session::run_timed(const std::vector<ffi::Tensor>& inputs,
+                                            std::vector<double>& milliseconds,
+                                            nnef::Diagnostics& diagnostics) {
+  KernelTimer timer(*model_->machine);
+  std::vector<ffi::Tensor> results = run(inputs, diagnostics);
+  if (diagnostics.has_errors()) return {};
+  const std::vector<KernelSpec>& kernels = model_->program.kernels;
+  const bool as_told = std::equal(
+      timer.calls().begin(), timer.calls().end(), kernels.begin(), kernels.end(),
+      [](const KernelTimer::Call& call, const KernelSpec& spec) { return call.name == spec.name; });
+  if (!as_told) {
+    diagnostics
+        .error("run/no-program", {},
+               fmt::format("{} kernels were called, and the model tells of {}",
+                           timer.calls().size(), kernels.size()))
+        .help("compile the model again: artefacts of older versions do not say what they call");
+    return {};
+  }
+  milliseconds.clear();
+  for (const KernelTimer::Call& call : timer.calls()) milliseconds.push_back(call.milliseconds);
+  return results;
 }
 
 }  // namespace nnef_runtime

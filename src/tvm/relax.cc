@@ -85,6 +85,7 @@ Expr atanh(Expr x) { return call<Expr>("relax.op.atanh", x); }
 Expr ceil(Expr x) { return call<Expr>("relax.op.ceil", x); }
 Expr cos(Expr x) { return call<Expr>("relax.op.cos", x); }
 Expr cosh(Expr x) { return call<Expr>("relax.op.cosh", x); }
+Expr erf(Expr x) { return call<Expr>("relax.op.erf", x); }
 Expr exp(Expr x) { return call<Expr>("relax.op.exp", x); }
 Expr floor(Expr x) { return call<Expr>("relax.op.floor", x); }
 Expr isnan(Expr x) { return call<Expr>("relax.op.isnan", x); }
@@ -92,6 +93,7 @@ Expr log(Expr x) { return call<Expr>("relax.op.log", x); }
 Expr logical_not(Expr x) { return call<Expr>("relax.op.logical_not", x); }
 Expr negative(Expr x) { return call<Expr>("relax.op.negative", x); }
 Expr relu(Expr x) { return call<Expr>("relax.op.nn.relu", x); }
+Expr round(Expr x) { return call<Expr>("relax.op.round", x); }
 Expr rsqrt(Expr x) { return call<Expr>("relax.op.rsqrt", x); }
 Expr sigmoid(Expr x) { return call<Expr>("relax.op.sigmoid", x); }
 Expr sign(Expr x) { return call<Expr>("relax.op.sign", x); }
@@ -101,6 +103,7 @@ Expr sinh(Expr x) { return call<Expr>("relax.op.sinh", x); }
 Expr sqrt(Expr x) { return call<Expr>("relax.op.sqrt", x); }
 Expr tan(Expr x) { return call<Expr>("relax.op.tan", x); }
 Expr tanh(Expr x) { return call<Expr>("relax.op.tanh", x); }
+Expr bitwise_not(Expr x) { return call<Expr>("relax.op.bitwise_not", x); }
 
 Expr add(Expr a, Expr b) { return call<Expr>("relax.op.add", a, b); }
 Expr divide(Expr a, Expr b) { return call<Expr>("relax.op.divide", a, b); }
@@ -111,6 +114,12 @@ Expr less(Expr a, Expr b) { return call<Expr>("relax.op.less", a, b); }
 Expr less_equal(Expr a, Expr b) { return call<Expr>("relax.op.less_equal", a, b); }
 Expr logical_and(Expr a, Expr b) { return call<Expr>("relax.op.logical_and", a, b); }
 Expr logical_or(Expr a, Expr b) { return call<Expr>("relax.op.logical_or", a, b); }
+Expr logical_xor(Expr a, Expr b) { return call<Expr>("relax.op.logical_xor", a, b); }
+Expr bitwise_and(Expr a, Expr b) { return call<Expr>("relax.op.bitwise_and", a, b); }
+Expr bitwise_or(Expr a, Expr b) { return call<Expr>("relax.op.bitwise_or", a, b); }
+Expr bitwise_xor(Expr a, Expr b) { return call<Expr>("relax.op.bitwise_xor", a, b); }
+Expr left_shift(Expr a, Expr b) { return call<Expr>("relax.op.left_shift", a, b); }
+Expr right_shift(Expr a, Expr b) { return call<Expr>("relax.op.right_shift", a, b); }
 Expr maximum(Expr a, Expr b) { return call<Expr>("relax.op.maximum", a, b); }
 Expr minimum(Expr a, Expr b) { return call<Expr>("relax.op.minimum", a, b); }
 Expr multiply(Expr a, Expr b) { return call<Expr>("relax.op.multiply", a, b); }
@@ -126,6 +135,7 @@ Expr where(Expr condition, Expr a, Expr b) { return call<Expr>("relax.op.where",
 Expr astype(Expr x, DLDataType dtype) { return call<Expr>("relax.op.astype", x, dtype); }
 
 Expr sum(Expr x, const Ints& axes) { return call<Expr>("relax.op.sum", x, ints(axes), true); }
+Expr prod(Expr x, const Ints& axes) { return call<Expr>("relax.op.prod", x, ints(axes), true); }
 Expr mean(Expr x, const Ints& axes) { return call<Expr>("relax.op.mean", x, ints(axes), true); }
 Expr max(Expr x, const Ints& axes) { return call<Expr>("relax.op.max", x, ints(axes), true); }
 Expr min(Expr x, const Ints& axes) { return call<Expr>("relax.op.min", x, ints(axes), true); }
@@ -133,11 +143,20 @@ Expr argmax(Expr x, int64_t axis) { return call<Expr>("relax.op.argmax", x, axis
 Expr argmin(Expr x, int64_t axis) { return call<Expr>("relax.op.argmin", x, axis, true); }
 Expr softmax(Expr x, int64_t axis) { return call<Expr>("relax.op.nn.softmax", x, axis); }
 
+Expr topk(Expr x, int64_t k, int64_t axis, bool largest) {
+  return call<Expr>("relax.op.topk", x, k, axis, "both", largest, int64);
+}
+
 Expr conv(Expr x, Expr weight, const Ints& stride, const Ints& padding, const Ints& dilation,
           int64_t groups) {
   const WindowNames& names = names_for(stride);
   return call<Expr>(names.conv, x, weight, ints(stride), ints(padding), ints(dilation), groups,
                     names.data, names.weight, nullptr, nullptr);
+}
+
+Expr conv2d_channels_last(Expr x, Expr weight, const Ints& stride, const Ints& padding) {
+  return call<Expr>("relax.op.nn.conv2d", x, weight, ints(stride), ints(padding), ints({1, 1}),
+                    int64_t{1}, "NHWC", "HWIO", "NHWC", nullptr);
 }
 
 Expr conv_transpose(Expr x, Expr weight, const Ints& stride, const Ints& padding,
@@ -213,6 +232,25 @@ Expr take(Expr x, Expr indices, int64_t axis, const char* mode) {
 Expr stop_lift_params(Expr x) { return call<Expr>("relax.op.builtin.stop_lift_params", x); }
 Expr tile(Expr x, const Ints& repeats) { return call<Expr>("relax.op.tile", x, ints(repeats)); }
 
+Expr flip(Expr x, int64_t axis) { return call<Expr>("relax.op.flip", x, axis); }
+Expr triu(Expr x, int64_t k) { return call<Expr>("relax.op.triu", x, int_imm(k)); }
+Expr tril(Expr x, int64_t k) { return call<Expr>("relax.op.tril", x, int_imm(k)); }
+Expr gather_elements(Expr x, Expr indices, int64_t axis) {
+  return call<Expr>("relax.op.gather_elements", x, indices, axis);
+}
+Expr gather_nd(Expr x, Expr indices, int64_t batch_dims) {
+  return call<Expr>("relax.op.gather_nd", x, indices, batch_dims);
+}
+Expr scatter_elements(Expr x, Expr indices, Expr updates, int64_t axis, const char* reduction) {
+  return call<Expr>("relax.op.scatter_elements", x, indices, updates, axis, reduction);
+}
+Expr scatter_nd(Expr x, Expr indices, Expr updates, const char* reduction) {
+  return call<Expr>("relax.op.scatter_nd", x, indices, updates, reduction);
+}
+
+Expr einsum(Array<Expr> operands, const std::string& subscripts) {
+  return call<Expr>("relax.op.einsum", tuple(operands), subscripts);
+}
 Expr matmul(Expr a, Expr b) { return call<Expr>("relax.op.matmul", a, b, nullptr); }
 
 }  // namespace relax

@@ -54,6 +54,7 @@ Expr atanh(Expr x);
 Expr ceil(Expr x);
 Expr cos(Expr x);
 Expr cosh(Expr x);
+Expr erf(Expr x);
 Expr exp(Expr x);
 Expr floor(Expr x);
 Expr isnan(Expr x);
@@ -61,6 +62,8 @@ Expr log(Expr x);
 Expr logical_not(Expr x);
 Expr negative(Expr x);
 Expr relu(Expr x);
+/// Half to even.
+Expr round(Expr x);
 Expr rsqrt(Expr x);
 Expr sigmoid(Expr x);
 Expr sign(Expr x);
@@ -70,6 +73,7 @@ Expr sinh(Expr x);
 Expr sqrt(Expr x);
 Expr tan(Expr x);
 Expr tanh(Expr x);
+Expr bitwise_not(Expr x);
 
 Expr add(Expr a, Expr b);
 Expr divide(Expr a, Expr b);
@@ -80,6 +84,12 @@ Expr less(Expr a, Expr b);
 Expr less_equal(Expr a, Expr b);
 Expr logical_and(Expr a, Expr b);
 Expr logical_or(Expr a, Expr b);
+Expr logical_xor(Expr a, Expr b);
+Expr bitwise_and(Expr a, Expr b);
+Expr bitwise_or(Expr a, Expr b);
+Expr bitwise_xor(Expr a, Expr b);
+Expr left_shift(Expr a, Expr b);
+Expr right_shift(Expr a, Expr b);
 Expr maximum(Expr a, Expr b);
 Expr minimum(Expr a, Expr b);
 Expr multiply(Expr a, Expr b);
@@ -95,6 +105,7 @@ Expr astype(Expr x, DLDataType dtype);
 
 // Reductions; the axes stay, with extent 1.
 Expr sum(Expr x, const Ints& axes);
+Expr prod(Expr x, const Ints& axes);
 Expr mean(Expr x, const Ints& axes);
 Expr max(Expr x, const Ints& axes);
 Expr min(Expr x, const Ints& axes);
@@ -102,11 +113,15 @@ Expr min(Expr x, const Ints& axes);
 Expr argmax(Expr x, int64_t axis);
 Expr argmin(Expr x, int64_t axis);
 Expr softmax(Expr x, int64_t axis);
+/// A tuple of the first items of the order, and of their int64 positions.
+Expr topk(Expr x, int64_t k, int64_t axis, bool largest);
 
 // Windows over the last `stride.size()` (1 to 3) axes of N, C, spatial...; paddings are all
 // befores, then all afters.
 Expr conv(Expr x, Expr weight, const Ints& stride, const Ints& padding, const Ints& dilation,
           int64_t groups);
+/// Of N, H, W, C with a weight [H, W, in channels, out channels].
+Expr conv2d_channels_last(Expr x, Expr weight, const Ints& stride, const Ints& padding);
 /// The weight is [in channels, out channels / groups, spatial...].
 Expr conv_transpose(Expr x, Expr weight, const Ints& stride, const Ints& padding,
                     const Ints& output_padding, const Ints& dilation, int64_t groups);
@@ -140,12 +155,22 @@ Expr strided_slice(Expr x, const Ints& axes, const Ints& begin, const Ints& end,
 /// end).
 Expr take(Expr x, Expr indices, int64_t axis, const char* mode);
 Expr tile(Expr x, const Ints& repeats);
+Expr flip(Expr x, int64_t axis);
+/// The items on one side of the diagonal k, with it.
+Expr triu(Expr x, int64_t k);
+Expr tril(Expr x, int64_t k);
+Expr gather_elements(Expr x, Expr indices, int64_t axis);
+Expr gather_nd(Expr x, Expr indices, int64_t batch_dims);
+/// `reduction` is "update", "add", "mul", "min" or "max".
+Expr scatter_elements(Expr x, Expr indices, Expr updates, int64_t axis, const char* reduction);
+Expr scatter_nd(Expr x, Expr indices, Expr updates, const char* reduction);
 
 /// The same tensor, which transformations of parameters do not look beyond.
 Expr stop_lift_params(Expr x);
 
 // Linear algebra.
 Expr matmul(Expr a, Expr b);
+Expr einsum(Array<Expr> operands, const std::string& subscripts);
 
 /// Arithmetic for files that opt in by `using namespace nnef_tvm::relax::operators`.
 namespace operators {

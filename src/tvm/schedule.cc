@@ -124,10 +124,12 @@ std::vector<Loop> TirSchedule::split_beyond(const Loop& loop, const std::vector<
                                            /*disable_predication=*/true));
 }
 
-std::vector<Loop> TirSchedule::partition(const Loop& loop, int64_t first) {
+std::vector<Loop> TirSchedule::partition(const Loop& loop, const std::vector<int64_t>& first) {
+  Array<Any> extents;
+  for (int64_t extent : first) extents.push_back(int_imm(extent));
+  extents.push_back(nullptr);
   return list<Loop>(call<Array<ObjectRef>>("s_tir.schedule.ScheduleLoopPartition", handle_, loop,
-                                           Array<Any>{int_imm(first), nullptr},
-                                           /*preserve_unit_iters=*/true));
+                                           extents, /*preserve_unit_iters=*/true));
 }
 
 Loop TirSchedule::fuse(const std::vector<Loop>& loops) {

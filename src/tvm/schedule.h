@@ -51,8 +51,9 @@ class TirSchedule {
   std::vector<Loop> split(const Loop& loop, const std::vector<int64_t>& inner);
   /// The same without guards: the last items may lie beyond the extent.
   std::vector<Loop> split_beyond(const Loop& loop, const std::vector<int64_t>& inner);
-  /// Into two loops one after the other, the first with this extent.
-  std::vector<Loop> partition(const Loop& loop, int64_t first);
+  /// Into loops one after the other with these extents, and one over the rest. The loop must begin
+  /// at zero, which the loops after the first no longer do.
+  std::vector<Loop> partition(const Loop& loop, const std::vector<int64_t>& first);
   Loop fuse(const std::vector<Loop>& loops);
   void reorder(const std::vector<Loop>& loops);
   void parallel(const Loop& loop);

@@ -142,6 +142,19 @@ PrimExpr cast(const PrimExpr& value, DLDataType type) {
   return call<PrimExpr>("prim._cast", prim_type(type), value, nullptr);
 }
 
+bool is_integer(DLDataType type) { return type.code == kDLInt || type.code == kDLUInt; }
+
+DLDataType wrapping_type(DLDataType type) {
+  if (is_integer(type) && type.bits == 32) type.bits = 64;
+  return type;
+}
+
+PrimExpr wrap(const PrimExpr& value, DLDataType type) {
+  const DLDataType from = item_type(value);
+  if (type.code != kDLInt || !is_integer(from) || from.bits <= type.bits) return cast(value, type);
+  return reinterpret(cast(value, {kDLUInt, type.bits, 1}), type);
+}
+
 PrimExpr reinterpret(const PrimExpr& value, DLDataType type) {
   return intrinsic("tirx.reinterpret", type, {value});
 }

@@ -93,6 +93,14 @@ PrimExpr select(const PrimExpr& condition, const PrimExpr& a, const PrimExpr& b)
 PrimExpr if_then_else(const PrimExpr& condition, const PrimExpr& a, const PrimExpr& b);
 /// To boolean: whether it differs from zero.
 PrimExpr cast(const PrimExpr& value, DLDataType type);
+
+/// Integers wrap around; but LLVM, and TVM's simplification, take it that those of 32 bits and more
+/// do not. The type to compute sums and products in: of twice the width for 32 bits, itself
+/// otherwise.
+DLDataType wrapping_type(DLDataType type);
+/// The low bits of an integer, as a value of which TVM knows no bounds (it takes the value of a
+/// cast to be within those of its operand); a cast, for anything else.
+PrimExpr wrap(const PrimExpr& value, DLDataType type);
 /// The same bits, as another type of the same size.
 PrimExpr reinterpret(const PrimExpr& value, DLDataType type);
 /// Names a value, so that a long expression may use it more than once.

@@ -24,6 +24,10 @@ MaskedVectorsScope::~MaskedVectorsScope() {
 
 namespace relax_pass {
 
+Pass bind_params(const std::string& function, const Map<Var, ffi::Tensor>& values) {
+  return call<Pass>("relax.transform.BindParams", function, values);
+}
+
 Pass canonicalize_bindings() { return call<Pass>("relax.transform.CanonicalizeBindings"); }
 
 Pass convert_to_dataflow(int min_size) {
@@ -47,6 +51,8 @@ Pass lift_transform_params() {
 }
 
 Pass normalize() { return call<Pass>("relax.transform.Normalize"); }
+
+Pass inline_private_functions() { return call<Pass>("relax.transform.InlinePrivateFunctions"); }
 
 Pass legalize_ops(const Map<String, ffi::Function>& legalisations) {
   return call<Pass>("relax.transform.LegalizeOps", legalisations, /*skip_ops=*/nullptr,

@@ -23,6 +23,7 @@ class MaskedVectorsScope {
 
 namespace relax_pass {
 
+Pass bind_params(const std::string& function, const Map<Var, ffi::Tensor>& values);
 Pass canonicalize_bindings();
 Pass convert_to_dataflow(int min_size);
 /// Keeps what the functions of these names need.
@@ -35,6 +36,7 @@ Pass lift_transform_params();
 
 /// Nested calls are bound to variables, types inferred.
 Pass normalize();
+Pass inline_private_functions();
 Pass legalize_ops(const Map<String, ffi::Function>& legalisations);
 Pass annotate_tir_op_pattern();
 /// Needs the global function tirx.build (build.h); folds nothing, silently, when that fails.

@@ -36,6 +36,15 @@ bool arg_reduce(RuleContext& c) {
   return true;
 }
 
+/// The last position of an extreme, which only one axis has.
+bool last_arg_reduce(RuleContext& c) {
+  if (!reduce(c)) return false;
+  c.set_resolved("item", Value(std::string("int64")));
+  return c.integers("axes").size() == 1 ||
+         c.fail("several-axes", "axes",
+                fmt::format("'axes' is {}, expected one axis", to_string(c.integers("axes"))));
+}
+
 bool moments(RuleContext& c) {
   const auto shape = reduced(c);
   if (!shape) return false;
@@ -45,11 +54,18 @@ bool moments(RuleContext& c) {
 }
 
 constexpr std::array kRules{
-    ShapeRuleRow{"sum_reduce", reduce},        ShapeRuleRow{"max_reduce", reduce},
-    ShapeRuleRow{"min_reduce", reduce},        ShapeRuleRow{"argmax_reduce", arg_reduce},
-    ShapeRuleRow{"argmin_reduce", arg_reduce}, ShapeRuleRow{"any_reduce", reduce},
-    ShapeRuleRow{"all_reduce", reduce},        ShapeRuleRow{"mean_reduce", reduce},
+    ShapeRuleRow{"sum_reduce", reduce},
+    ShapeRuleRow{"max_reduce", reduce},
+    ShapeRuleRow{"min_reduce", reduce},
+    ShapeRuleRow{"argmax_reduce", arg_reduce},
+    ShapeRuleRow{"argmin_reduce", arg_reduce},
+    ShapeRuleRow{"any_reduce", reduce},
+    ShapeRuleRow{"all_reduce", reduce},
+    ShapeRuleRow{"mean_reduce", reduce},
     ShapeRuleRow{"moments", moments},
+    ShapeRuleRow{"tract_core_product_reduce", reduce},
+    ShapeRuleRow{"tract_core_argmax_reduce_last", last_arg_reduce},
+    ShapeRuleRow{"tract_core_argmin_reduce_last", last_arg_reduce},
 };
 
 }  // namespace

@@ -105,8 +105,9 @@ void RuleContext::warn(std::string_view id, std::string_view at, const std::stri
 ShapeRule find_shape_rule(std::string_view name) {
   static const std::map<std::string_view, ShapeRule> rules = [] {
     std::map<std::string_view, ShapeRule> all;
-    for (const auto table : {elementwise_rules(), reduce_rules(), window_rules(), resample_rules(),
-                             movement_rules(), linear_rules()}) {
+    for (const auto table :
+         {elementwise_rules(), reduce_rules(), window_rules(), resample_rules(), movement_rules(),
+          linear_rules(), tract_rules(), tract_movement_rules()}) {
       for (const ShapeRuleRow& row : table) {
         const bool added = all.emplace(row.name, row.rule).second;
         assert(added && "an operation stands in two tables");

@@ -62,6 +62,8 @@ std::span<const ShapeRuleRow> window_rules();
 std::span<const ShapeRuleRow> resample_rules();
 std::span<const ShapeRuleRow> movement_rules();
 std::span<const ShapeRuleRow> linear_rules();
+std::span<const ShapeRuleRow> tract_rules();
+std::span<const ShapeRuleRow> tract_movement_rules();
 ShapeRule find_shape_rule(std::string_view name);
 
 }  // namespace nnef

@@ -55,6 +55,11 @@ double round_half_up(double x) {
   return x - below >= 0.5 ? below + 1 : below;
 }
 
+/// To the nearest whole number; the even one of two.
+double round_half_even(double x) {
+  return std::remainder(x, 1.0) == 0 ? x : x - std::remainder(x, 1.0);
+}
+
 double power(double x, double y) { return std::pow(x, y); }
 
 /// The low bits of x^y; 1 / x^-y truncated when y is negative, and 0 for x = 0.
@@ -68,6 +73,10 @@ Integer power(Integer x, Integer y) {
   }
   return result;
 }
+
+/// Shifts beyond the width of items leave what shifts by their width leave.
+int shift(Integer y) { return static_cast<int>(std::clamp<Integer>(y, 0, 64)); }
+Integer power_of_2(Integer y) { return Integer{1} << shift(y); }
 
 constexpr std::array kRows{
     EvaluatorRow{"copy", unary<[](auto x) { return x; }>},
@@ -108,6 +117,17 @@ constexpr std::array kRows{
     EvaluatorRow{"and", binary<[](Integer x, Integer y) { return x != 0 && y != 0; }>},
     EvaluatorRow{"or", binary<[](Integer x, Integer y) { return x != 0 || y != 0; }>},
     EvaluatorRow{"select", select},
+
+    EvaluatorRow{"tract_core_erf", unary<[](double x) { return std::erf(x); }>},
+    EvaluatorRow{"tract_core_round_even", unary<round_half_even>},
+    EvaluatorRow{"tract_core_bitnot", unary<[](Integer x) { return -x - 1; }>},
+    EvaluatorRow{"tract_core_xor",
+                 binary<[](Integer x, Integer y) { return (x != 0) != (y != 0); }>},
+    EvaluatorRow{"tract_core_bitand", binary<[](Integer x, Integer y) { return x & y; }>},
+    EvaluatorRow{"tract_core_bitor", binary<[](Integer x, Integer y) { return x | y; }>},
+    EvaluatorRow{"tract_core_bitxor", binary<[](Integer x, Integer y) { return x ^ y; }>},
+    EvaluatorRow{"tract_shl", binary<[](Integer x, Integer y) { return times(x, power_of_2(y)); }>},
+    EvaluatorRow{"tract_shr", binary<[](Integer x, Integer y) { return (x >> shift(y)); }>},
 };
 
 }  // namespace

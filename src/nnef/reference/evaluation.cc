@@ -59,7 +59,8 @@ Evaluator find_evaluator(std::string_view name) {
   static const std::map<std::string_view, Evaluator> evaluators = [] {
     std::map<std::string_view, Evaluator> all;
     for (const auto table : {elementwise_evaluators(), reduce_evaluators(), window_evaluators(),
-                             resample_evaluators(), movement_evaluators(), linear_evaluators()}) {
+                             resample_evaluators(), movement_evaluators(), linear_evaluators(),
+                             tract_evaluators(), tract_movement_evaluators()}) {
       for (const EvaluatorRow& row : table) all.emplace(row.name, row.evaluate);
     }
     return all;

@@ -127,6 +127,8 @@ std::span<const EvaluatorRow> window_evaluators();
 std::span<const EvaluatorRow> resample_evaluators();
 std::span<const EvaluatorRow> movement_evaluators();
 std::span<const EvaluatorRow> linear_evaluators();
+std::span<const EvaluatorRow> tract_evaluators();
+std::span<const EvaluatorRow> tract_movement_evaluators();
 /// Null for operations without one.
 Evaluator find_evaluator(std::string_view name);
 

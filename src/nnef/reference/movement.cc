@@ -178,6 +178,7 @@ constexpr std::array kRows{
     EvaluatorRow{"squeeze", same_items},
     EvaluatorRow{"cast", same_items},
     EvaluatorRow{"unsqueeze", same_items},
+    EvaluatorRow{"tract_core_cast", same_items},
     EvaluatorRow{"transpose", transpose},
     EvaluatorRow{"tile", tile},
     EvaluatorRow{"slice", slice},

@@ -64,11 +64,37 @@ void any_reduce(Evaluation& e) {
   });
 }
 
+void product_reduce(Evaluation& e) {
+  reduce(e, []<typename T>(const std::vector<T>& group) {
+    T product = 1;
+    for (const T item : group) product = times(product, item);
+    return product;
+  });
+}
+
+void argmax_reduce_last(Evaluation& e) {
+  reduce(e, [](const auto& group) -> Integer {
+    return group.rend() - std::max_element(group.rbegin(), group.rend()) - 1;
+  });
+}
+
+void argmin_reduce_last(Evaluation& e) {
+  reduce(e, [](const auto& group) -> Integer {
+    return group.rend() - std::min_element(group.rbegin(), group.rend()) - 1;
+  });
+}
+
 constexpr std::array kRows{
-    EvaluatorRow{"sum_reduce", sum_reduce},       EvaluatorRow{"max_reduce", max_reduce},
-    EvaluatorRow{"min_reduce", min_reduce},       EvaluatorRow{"argmax_reduce", argmax_reduce},
-    EvaluatorRow{"argmin_reduce", argmin_reduce}, EvaluatorRow{"all_reduce", all_reduce},
+    EvaluatorRow{"sum_reduce", sum_reduce},
+    EvaluatorRow{"max_reduce", max_reduce},
+    EvaluatorRow{"min_reduce", min_reduce},
+    EvaluatorRow{"argmax_reduce", argmax_reduce},
+    EvaluatorRow{"argmin_reduce", argmin_reduce},
+    EvaluatorRow{"all_reduce", all_reduce},
     EvaluatorRow{"any_reduce", any_reduce},
+    EvaluatorRow{"tract_core_product_reduce", product_reduce},
+    EvaluatorRow{"tract_core_argmax_reduce_last", argmax_reduce_last},
+    EvaluatorRow{"tract_core_argmin_reduce_last", argmin_reduce_last},
 };
 
 }  // namespace

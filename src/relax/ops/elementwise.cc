@@ -120,6 +120,12 @@ Expr lower_leaky_relu(const LoweringContext& op) {
   return relax::leaky_relu(op.input("x"), op.scalar("alpha"));
 }
 
+/// x times a line from 0 at -3 to 1 at 3.
+Expr lower_hard_swish(const LoweringContext& op) {
+  const Expr x = op.input("x");
+  return x * relax::clip(x * op.number(1.0 / 6) + op.number(0.5), 0, 1, op.real());
+}
+
 std::vector<Expr> lower_copy_n(const LoweringContext& op) {
   return std::vector<Expr>(op.results("y").size(), op.input("x"));
 }
@@ -192,6 +198,16 @@ constexpr LoweringRow rows[] = {
     {"leaky_relu", lower_leaky_relu},
     {"copy_n", lower_copy_n},
     {"add_n", lower_add_n},
+    {"tract_core_erf", relax::erf},
+    {"tract_core_xor", relax::logical_xor},
+    {"tract_core_bitand", relax::bitwise_and},
+    {"tract_core_bitor", relax::bitwise_or},
+    {"tract_core_bitxor", relax::bitwise_xor},
+    {"tract_core_bitnot", relax::bitwise_not},
+    {"tract_shl", relax::left_shift},
+    {"tract_shr", relax::right_shift},
+    {"tract_core_round_even", relax::round},
+    {"tract_core_hard_swish", lower_hard_swish},
 };
 
 }  // namespace

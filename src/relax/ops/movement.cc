@@ -145,13 +145,21 @@ Expr lower_cast(const LoweringContext& op) {
 }
 
 constexpr LoweringRow rows[] = {
-    {"constant", lower_constant},   {"reshape", lower_to_result_shape},
-    {"transpose", lower_transpose}, {"concat", lower_concat},
-    {"split", lower_split},         {"slice", lower_slice},
-    {"squeeze", lower_squeeze},     {"unsqueeze", lower_to_result_shape},
-    {"stack", lower_stack},         {"unstack", lower_unstack},
-    {"tile", lower_tile},           {"pad", lower_pad},
-    {"gather", lower_gather},       {"cast", lower_cast},
+    {"constant", lower_constant},
+    {"reshape", lower_to_result_shape},
+    {"transpose", lower_transpose},
+    {"concat", lower_concat},
+    {"split", lower_split},
+    {"slice", lower_slice},
+    {"squeeze", lower_squeeze},
+    {"unsqueeze", lower_to_result_shape},
+    {"stack", lower_stack},
+    {"unstack", lower_unstack},
+    {"tile", lower_tile},
+    {"pad", lower_pad},
+    {"gather", lower_gather},
+    {"cast", lower_cast},
+    {"tract_core_cast", lower_cast},
 };
 
 }  // namespace

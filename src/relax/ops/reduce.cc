@@ -67,7 +67,19 @@ Expr lower_arg_reduce(const LoweringContext& op) {
   return relax::astype(relax::reshape(index, op.result_extents()), int32);
 }
 
+/// The last of equals is the first from the end.
+template <Expr (*arg)(Expr, int64_t)>
+Expr lower_last_arg_reduce(const LoweringContext& op) {
+  const int64_t axis = op.integers("axes").front();
+  const int64_t last = op.extents("input")[static_cast<size_t>(axis)] - 1;
+  const Expr from_end = arg(relax::flip(op.input("input"), axis), axis);
+  return relax::subtract(integer_constant(last, int64), from_end);
+}
+
 constexpr LoweringRow rows[] = {
+    {"tract_core_product_reduce", lower_reduce<relax::prod>},
+    {"tract_core_argmax_reduce_last", lower_last_arg_reduce<relax::argmax>},
+    {"tract_core_argmin_reduce_last", lower_last_arg_reduce<relax::argmin>},
     {"sum_reduce", lower_sum_reduce},
     {"max_reduce", lower_reduce<relax::max>},
     {"min_reduce", lower_reduce<relax::min>},

@@ -4,15 +4,13 @@
 
 #include <algorithm>
 
+#include "compile/schedule/cpu/nest.h"
 #include "compile/schedule/cpu/rules.h"
 #include "tvm/ir.h"
 #include "tvm/te.h"
 
 namespace nnef_tvm {
 namespace {
-
-constexpr int64_t kMaxUnrolledReduction = 16;
-constexpr int64_t kMaxUnrolledSteps = 160;
 
 bool reads_weight(const Access& access, const std::vector<Var>& weights) {
   return std::any_of(weights.begin(), weights.end(),
@@ -67,9 +65,14 @@ ObjectRef piecewise_map(size_t rank, const std::vector<PiecewiseAxis>& pieces, b
 /// One reduction being scheduled.
 class TiledReduction {
  public:
-  TiledReduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
-                 const std::vector<Var>& weights, const CpuTraits& traits)
-      : schedule_(schedule), info_(info), tile_(tile), weights_(weights), traits_(traits) {}
+  TiledReduction(TirSchedule& schedule, const BlockInfo& info, const ReductionPlan& plan,
+                 const std::vector<Var>& weights, int64_t pieces)
+      : schedule_(schedule),
+        info_(info),
+        plan_(plan),
+        tile_(plan.tile),
+        weights_(weights),
+        pieces_(pieces) {}
 
   void apply() {
     const std::optional<BlockInfo> epilogue = epilogue_of(schedule_, info_);
@@ -85,7 +88,7 @@ class TiledReduction {
     if (epilogue) inline_epilogue(epilogue->block);
     mark_tile();
     if (!scatters()) mark_store(store);
-    if (info_.volume() >= kParallelThreshold) parallelise(schedule_, outer_, traits_);
+    if (info_.volume() >= kParallelThreshold) parallelise(schedule_, outer_, pieces_);
     schedule_.decompose_reduction(info_.block, reductions_.front());
   }
 
@@ -143,7 +146,7 @@ class TiledReduction {
       if (axis == tile_.vector_axis) continue;
       const TilePart* part = tile_.part(axis);
       if (!part) {
-        (moves_with_vector(axis) ? others_ : part_outer_).push_back(loops[axis]);
+        (moves_with_vector(info_, tile_, axis) ? others_ : part_outer_).push_back(loops[axis]);
         continue;
       }
       const std::vector<Loop> halves = split_loop(loops[axis], {part->extent}, part->beyond);
@@ -156,68 +159,54 @@ class TiledReduction {
     return beyond ? schedule_.split_beyond(loop, inner) : schedule_.split(loop, inner);
   }
 
-  /// Whether an operand moves both with the vector axis and with this one.
-  bool moves_with_vector(size_t axis) const {
-    return std::any_of(info_.reads.begin(), info_.reads.end(), [&](const Access& read) {
-      return !read.steps[tile_.vector_axis].is_none() && !read.steps[axis].is_none();
-    });
+  int64_t extent(const Loop& loop) const {
+    return known_int(field<PrimExpr>(schedule_.node(loop), "extent")).value_or(1);
   }
 
-  /// Into how many pieces the axes are cut that move no operand of the vector axis.
-  double rounds() const {
-    double count = 1;
-    for (size_t i = 0; i < info_.iterations.size(); ++i) {
-      const TilePart* part = tile_.part(i);
-      if (info_.iterations[i].reduces || i == tile_.vector_axis || moves_with_vector(i)) continue;
-      count *= static_cast<double>(info_.iterations[i].extent) /
-               static_cast<double>(part ? part->extent : 1);
-    }
-    return count;
-  }
-
-  /// Bytes read over the whole nest by operands that move with the vector axis (`vector` true) or
-  /// only with the parts.
-  double bytes(bool vector) const {
-    double sum = 0;
-    for (const Access& read : info_.reads) {
-      const bool moves = !read.steps[tile_.vector_axis].is_none();
-      if (moves == vector) sum += static_cast<double>(read.item_count() * (read.dtype.bits / 8));
-    }
-    return sum;
-  }
-
-  bool all_move_with_vector() const {
-    return std::none_of(info_.reads.begin(), info_.reads.end(), [&](const Access& read) {
-      return read.steps[tile_.vector_axis].is_none();
-    });
-  }
-
-  /// Whether each piece of the vector axis runs over all of the other axes, rather than the other
-  /// way round.
-  bool pieces_outermost() const {
-    if (all_move_with_vector() || tile_.parts.empty()) return false;
-    const double others = bytes(false);
-    if (others <= traits_.l2_bytes) return true;
-    const double pieces = static_cast<double>(info_.iterations[tile_.vector_axis].extent) /
-                          static_cast<double>(tile_.width());
-    return others * pieces + bytes(true) <= others + bytes(true) * rounds();
-  }
-
+  /// The loops around the tile, outermost first: those in parallel, then those that only a blocked
+  /// reduction runs over, then the reductions.
   void order() {
     outer_ = others_;
-    if (pieces_outermost()) {
+    std::vector<Loop> inner = reductions_;
+    if (!plan_.nest) {
+      append(outer_, part_outer_);
       outer_.push_back(vector_outer_);
-      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.end());
     } else {
-      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.end());
+      const Nest& nest = *plan_.nest;
+      const size_t chunked = nest.chunks ? cut_chunks(*nest.chunks) : 0;
+      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.begin() + chunked);
       outer_.push_back(vector_outer_);
+      const std::vector<Loop> tiles(part_outer_.begin() + chunked, part_outer_.end());
+      if (nest.reduction_block > 0) {
+        const auto block = schedule_.split(reductions_.back(), {nest.reduction_block});
+        reductions_.back() = block[0];
+        inner = reductions_;
+        append(inner, tiles);
+        inner.push_back(block[1]);
+        blocked_ = true;
+      } else {
+        append(outer_, tiles);
+      }
     }
     std::vector<Loop> all = outer_;
-    all.insert(all.end(), reductions_.begin(), reductions_.end());
-    all.insert(all.end(), part_inner_.begin(), part_inner_.end());
+    append(all, inner);
+    append(all, part_inner_);
     all.push_back(vectors_);
     all.push_back(lanes_);
     schedule_.reorder(all);
+  }
+
+  /// Cuts one of the loops over tiles; returns how many of them are outside of the pieces.
+  size_t cut_chunks(const Chunks& chunks) {
+    const auto cut = part_outer_.begin() + static_cast<std::ptrdiff_t>(chunks.axis);
+    const auto halves = schedule_.split(*cut, {extent(*cut) / chunks.count});
+    *cut = halves[1];
+    part_outer_.insert(part_outer_.begin() + static_cast<std::ptrdiff_t>(chunks.axis), halves[0]);
+    return chunks.axis + 1;
+  }
+
+  static void append(std::vector<Loop>& loops, const std::vector<Loop>& more) {
+    loops.insert(loops.end(), more.begin(), more.end());
   }
 
   void inline_epilogue(const Block& epilogue) {
@@ -232,11 +221,8 @@ class TiledReduction {
     for (const Loop& loop : part_inner_) schedule_.unroll(loop);
     schedule_.unroll(vectors_);
     if (tile_.lanes > 1) schedule_.vectorize(lanes_);
-    const int64_t reduction = info_.reduction_volume();
-    if (reduction <= kMaxUnrolledReduction &&
-        reduction * tile_.accumulators() <= kMaxUnrolledSteps) {
-      for (const Loop& loop : reductions_) schedule_.unroll(loop);
-    }
+    if (!plan_.unrolled) return;
+    for (const Loop& loop : reductions_) schedule_.unroll(loop);
   }
 
   void mark_store(const Block& store) {
@@ -250,16 +236,20 @@ class TiledReduction {
     schedule_.reorder(tile);
     if (tile_.lanes > 1) schedule_.vectorize(tile.back());
     tile.pop_back();
+    // Those of a blocked reduction are the results of many tiles.
+    if (blocked_) tile.erase(tile.begin(), tile.end() - 1);
     for (const Loop& loop : tile) schedule_.unroll(loop);
   }
 
   TirSchedule& schedule_;
   const BlockInfo& info_;
+  const ReductionPlan& plan_;
   const Tile& tile_;
   const std::vector<Var>& weights_;
-  const CpuTraits& traits_;
+  int64_t pieces_;
   std::vector<Loop> others_, part_outer_, part_inner_, reductions_, outer_;
   Loop vector_outer_, vectors_, lanes_;
+  bool blocked_ = false;  ///< results so far go through memory
 };
 
 }  // namespace
@@ -297,9 +287,10 @@ std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInf
   return info;
 }
 
-void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
-                              const std::vector<Var>& weights, const CpuTraits& traits) {
-  TiledReduction(schedule, info, tile, weights, traits).apply();
+void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info,
+                              const ReductionPlan& plan, const std::vector<Var>& weights,
+                              int64_t pieces) {
+  TiledReduction(schedule, info, plan, weights, pieces).apply();
 }
 
 }  // namespace nnef_tvm
