@@ -61,7 +61,11 @@ void add_quant(CLI::App& command, nnefc::ModelOptions& options) {
 }
 
 void add_target(CLI::App& command, std::string& target) {
-  command.add_option("--target", target, "llvm (this machine's CPU) or TVM's JSON target")
+  command
+      .add_option(
+          "--target", target,
+          "llvm (this machine's CPU), a device (opencl, opencl:1, opencl:NAME), or TVM's JSON "
+          "target")
       ->capture_default_str()
       ->type_name("TARGET");
 }

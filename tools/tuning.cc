@@ -46,7 +46,8 @@ std::string tuning_summary(const nnef_tvm::TuningSummary& summary, const TuningC
   const std::string path = database_path(choice.database);
   std::error_code ignored;
   const bool there = !path.empty() && fs::exists(path, ignored);
-  if (!there && choice.seconds <= 0) return "";
+  const bool has_choices = summary.kernels > 0;
+  if (choice.seconds <= 0 && (!there || !has_choices)) return "";
   std::string text = fmt::format("tuning: {} of {} kernels", summary.found, summary.kernels);
   text += path.empty() ? " known" : " from " + path;
   if (choice.seconds > 0) text += fmt::format(", {} measured", summary.measured);
