@@ -10,8 +10,8 @@ namespace nnefc {
 /// The file that --tuning names ("" when it is not given); "" for none.
 std::string database_path(const std::string& option);
 
-/// "tuning: 12 of 20 kernels from FILE, 8 measured: 1.2 times faster than by rule"; "" when there
-/// is no database and nothing was measured.
+/// "tuning: 12 of 20 kernels from FILE, 8 measured: 1.20 times as fast as by rule"; "" when there
+/// is nothing to choose or no database, unless kernels were to be measured.
 std::string tuning_summary(const nnef_tvm::TuningSummary& summary, const TuningChoice& choice);
 
 /// While kernels are measured: shows progress on stderr, one line for each kernel or, on a
