@@ -62,8 +62,10 @@ namespace tir_pass {
 
 /// Sets the target of every function that has none.
 Pass bind_target(const Target& target);
-/// The passes from schedulable TIR to what a CPU's code generator takes.
-Array<Pass> lowering_for_cpu();
+/// The passes from schedulable TIR to loops over vectors and flat buffers.
+Array<Pass> loops_for_cpu();
+/// Those from there to what a CPU's code generator takes.
+Array<Pass> code_for_cpu();
 
 }  // namespace tir_pass
 }  // namespace nnef_tvm

@@ -240,15 +240,16 @@ PrimExpr erf_float32(const PrimExpr& operand) {
   });
 }
 
-/// The series of positive terms x e^-x^2 (1 + 2x^2/3 (1 + 2x^2/5 (...))), as long as it must be at 6,
-/// from where on erf is 1 in 64 bits.
+/// The series of positive terms x e^-x^2 (1 + 2x^2/3 (1 + 2x^2/5 (...))), as long as it must be at
+/// 6, from where on erf is 1 in 64 bits.
 PrimExpr erf_float64(const PrimExpr& operand) {
   constexpr double kOne = 6;
   constexpr int kTerms = 160;
   return let(at_most(at_least(operand, -kOne), kOne), [&](const PrimExpr& x) {
     return let(x * x * 2, [&](const PrimExpr& twice) {
       PrimExpr series = number_like(1, x);
-      for (int term = kTerms; term > 0; --term) series = 1 + twice * (1.0 / (2 * term + 1)) * series;
+      for (int term = kTerms; term > 0; --term)
+        series = 1 + twice * (1.0 / (2 * term + 1)) * series;
       return x * exp(twice * -0.5) * series * (std::numbers::inv_sqrtpi * 2);
     });
   });

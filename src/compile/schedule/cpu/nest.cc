@@ -74,6 +74,15 @@ int64_t reduction_block(const NestProblem& problem, const CpuTraits& traits) {
 
 }  // namespace
 
+bool fetches_ahead(const NestProblem& problem, const Nest& nest, const CpuTraits& traits) {
+  constexpr double kShortPiece = 4 << 10;  // bytes
+  // The cores share the pieces alone.
+  const bool even = problem.pieces % traits.cores == 0 && problem.pieces >= 2 * traits.cores;
+  const bool again = product(problem.tiles, problem.tiles.size()) > 1;
+  return again && !nest.chunks && (even || nest.reduction_block > 0) &&
+         problem.piece_bytes / real(problem.pieces) > kShortPiece;
+}
+
 Nest choose_nest(const NestProblem& problem, const CpuTraits& traits) {
   Nest nest;
   auto chunks = fitting_chunks(problem, traits, /*even=*/true);
@@ -83,6 +92,7 @@ Nest choose_nest(const NestProblem& problem, const CpuTraits& traits) {
   } else {
     nest.reduction_block = reduction_block(problem, traits);
   }
+  nest.prefetches = fetches_ahead(problem, nest, traits);
   return nest;
 }
 
