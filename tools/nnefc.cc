@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
   nnefc::TuneOptions tune;
   command = app.add_subcommand(
       "tune", "Measure the kernels of a model; later compilations use what was fastest");
-  command->add_option("MODEL", tune.model, kModelHelp)->required();
+  command->add_option("MODEL", tune.model, kCompilableHelp)->required();
   command->add_option("--seconds", tune.tuning.seconds, "How long to measure at most")
       ->capture_default_str()
       ->type_name("SECONDS")

@@ -125,15 +125,15 @@ void Origins::count_work(const IRModule& module) {
   }
 }
 
-namespace {
-
 /// A kernel's call while its operations are looked for.
-struct Place {
+struct Origins::Place {
   KernelSpec kernel;
   std::set<size_t> steps;
   size_t unnamed = 0;          ///< calls in it whose names were lost
   std::vector<size_t> inputs;  ///< the kernels whose results it takes
 };
+
+namespace {
 
 /// The kernels that make a variable: through views of their results.
 class Makers {
@@ -187,10 +187,10 @@ std::optional<size_t> Origins::follower(const std::set<size_t>& before,
   return first;
 }
 
-Program Origins::program(const IRModule& lowered) const {
+/// The calls of kernels in the lowered function, with the steps that names tell of.
+std::vector<Origins::Place> Origins::places_of(const IRModule& lowered) const {
   std::vector<Place> places;
   Makers makers;
-  std::set<size_t> placed;
   size_t next = 0;
   for (const Binding& binding : bindings_of(find_function(lowered, "main"))) {
     const bool is_kernel = operator_name(binding.value) == "relax.call_tir";
@@ -198,40 +198,46 @@ Program Origins::program(const IRModule& lowered) const {
       Place place{{}, {}, 0, makers.of(binding.value)};
       place.kernel.name = field<String>(args_of(binding.value)[0], "name_hint");
       place.kernel.bytes = bytes_of(binding.value);
-      if (const FusionGroup* group = group_of(place.kernel.name, next)) {
-        for (const std::string& name : group->members) {
-          const auto step = step_of_name(name);
-          if (step && *step < steps_.size()) {
-            place.steps.insert(*step);
-          } else {
-            ++place.unnamed;
-          }
+      const FusionGroup* group = group_of(place.kernel.name, next);
+      for (const std::string& name : group ? group->members : std::vector<std::string>()) {
+        const auto step = step_of_name(name);
+        if (step && *step < steps_.size()) {
+          place.steps.insert(*step);
+        } else {
+          ++place.unnamed;
         }
       }
-      placed.insert(place.steps.begin(), place.steps.end());
       places.push_back(std::move(place));
     }
     makers.add(binding, is_kernel ? std::optional(places.size() - 1) : std::nullopt);
   }
+  return places;
+}
+
+/// Steps for calls without names: of those that came to the end of the passes, what follows.
+void Origins::place_nameless(std::vector<Place>& places) const {
+  std::set<size_t> placed;
+  for (const Place& place : places) placed.insert(place.steps.begin(), place.steps.end());
+  const auto is_free = [&](size_t s) { return placed.count(s) == 0 && flops_.count(s) > 0; };
   for (Place& place : places) {
+    std::set<size_t> before;
+    for (const size_t input : place.inputs) {
+      before.insert(places[input].steps.begin(), places[input].steps.end());
+    }
     for (; place.unnamed > 0; --place.unnamed) {
-      std::set<size_t> before = place.steps;
-      for (const size_t input : place.inputs) {
-        before.insert(places[input].steps.begin(), places[input].steps.end());
-      }
-      // Of those that came to the end of the passes.
-      const auto step =
-          follower(before, [&](size_t s) { return placed.count(s) == 0 && flops_.count(s) > 0; });
+      auto step = follower(place.steps, is_free);
+      if (!step) step = follower(before, is_free);
       if (!step) break;
       place.steps.insert(*step);
       placed.insert(*step);
     }
   }
-  std::vector<std::set<size_t>> steps;
-  for (const Place& place : places) steps.push_back(place.steps);
-  Program program;
-  program.operations = operations_;
-  for (const auto& [step, kernel] : homes(steps)) places[kernel].steps.insert(step);
+}
+
+Program Origins::program(const IRModule& lowered) const {
+  std::vector<Place> places = places_of(lowered);
+  place_nameless(places);
+  for (const auto& [step, kernel] : homes(places)) places[kernel].steps.insert(step);
   for (Place& place : places) {
     std::set<uint32_t> operations;
     for (const size_t step : place.steps) {
@@ -249,16 +255,18 @@ Program Origins::program(const IRModule& lowered) const {
       }
     }
   }
+  Program program;
+  program.operations = operations_;
   for (Place& place : places) program.kernels.push_back(std::move(place.kernel));
   return program;
 }
 
 /// The kernel that each step ended in: its own, or that of the nearest one after it, for steps that
 /// passes merged into others.
-std::map<size_t, size_t> Origins::homes(const std::vector<std::set<size_t>>& kernels) const {
+std::map<size_t, size_t> Origins::homes(const std::vector<Place>& places) const {
   std::map<size_t, size_t> homes;
-  for (size_t kernel = 0; kernel < kernels.size(); ++kernel) {
-    for (const size_t step : kernels[kernel]) homes.try_emplace(step, kernel);
+  for (size_t kernel = 0; kernel < places.size(); ++kernel) {
+    for (const size_t step : places[kernel].steps) homes.try_emplace(step, kernel);
   }
   for (size_t i = steps_.size(); i-- > 0;) {
     if (steps_[i].weights_only || homes.count(i) > 0) continue;

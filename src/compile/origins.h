@@ -39,11 +39,14 @@ class Origins {
     std::vector<size_t> consumers;  ///< the steps that use its result
     bool weights_only = false;
   };
+  struct Place;
 
   const FusionGroup* group_of(const std::string& kernel, size_t& next) const;
   std::optional<size_t> follower(const std::set<size_t>& before,
                                  const std::function<bool(size_t)>& is_free) const;
-  std::map<size_t, size_t> homes(const std::vector<std::set<size_t>>& kernels) const;
+  std::vector<Place> places_of(const IRModule& lowered) const;
+  void place_nameless(std::vector<Place>& places) const;
+  std::map<size_t, size_t> homes(const std::vector<Place>& places) const;
 
   IRModule module_;
   std::vector<nnef_runtime::OperationSpec> operations_;
