@@ -177,8 +177,8 @@ std::optional<Compiled> compile_for(const Target& target, const CompileOptions& 
                   .states = std::move(interface.states),
                   .target_json = target_json(target),
                   .cpu_features = required_features(target),
-                  .program = origins.program(ready.module),
-                  .tuning = tuner.summary()};
+                  .tuning = tuner.summary(),
+                  .program = origins.program(ready.module)};
 }
 
 }  // namespace

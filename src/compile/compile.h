@@ -33,9 +33,9 @@ struct Compiled {
   std::vector<nnef_runtime::StateSpec> states;
   std::string target_json;
   std::vector<std::string>
-      cpu_features;               ///< features that the code uses, by GCC's names ("avx512f")
-  nnef_runtime::Program program;  ///< what a run does
+      cpu_features;  ///< features that the code uses, by GCC's names ("avx512f")
   TuningSummary tuning = {};
+  nnef_runtime::Program program;  ///< what a run does
 };
 
 /// `module` has a function "main" that takes inputs, states and parameters, with attribute
