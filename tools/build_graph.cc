@@ -52,9 +52,11 @@ std::optional<nnef_tvm::Compiled> compile_relax(const std::string& path,
 std::unique_ptr<nnef_runtime::Session> create_session(nnef_tvm::Compiled compiled,
                                                       const nnef_runtime::SessionOptions& options,
                                                       nnef::Diagnostics& diagnostics) {
+  nnef_runtime::SessionOptions on_device = options;
+  on_device.device = compiled.device;
   return nnef_runtime::Session::create(std::move(compiled.executable),
                                        std::move(compiled.parameters), std::move(compiled.inputs),
-                                       std::move(compiled.outputs), options, diagnostics,
+                                       std::move(compiled.outputs), on_device, diagnostics,
                                        std::move(compiled.states), std::move(compiled.program));
 }
 

@@ -1,4 +1,4 @@
-// check, info, import, convert, ops, devices: everything that does not run a model.
+// check, info, import, convert, ops: everything that does not run a model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "commands.h"
@@ -17,7 +16,6 @@
 #include "relax/import.h"
 #include "tvm/ir.h"
 #include "tvm/json.h"
-#include "tvm/target.h"
 
 namespace nnefc {
 namespace {
@@ -252,20 +250,6 @@ int operations(bool json) {
                row["evaluator"].get<bool>() ? "yes" : "no", row["lowering"].get<std::string>(),
                row["targets"].empty() ? "-" : "llvm");
   }
-  return kDone;
-}
-
-int devices() {
-  nnef::Diagnostics diagnostics;
-  if (!nnef_tvm::load_compiler(diagnostics)) return finish(diagnostics, false);
-  fmt::print("llvm    usable: {}, {} threads\n", nnef_tvm::host_cpu_name(),
-             std::thread::hardware_concurrency());
-  constexpr std::pair<const char*, const char*> kAbsent[] = {
-      {"opencl", "needs the OpenCL runtime plug-in, which this version does not have"},
-      {"vulkan", "needs the Vulkan runtime plug-in, which this version does not have"},
-      {"cuda", "needs GPU schedules, which this version does not have"},
-  };
-  for (const auto& [name, reason] : kAbsent) fmt::print("{:7} not usable: {}\n", name, reason);
   return kDone;
 }
 

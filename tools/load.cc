@@ -12,6 +12,7 @@
 #include "compile/relax_model.h"
 #include "nnef/quantization.h"
 #include "nnef/reference.h"
+#include "nnef_runtime/devices.h"
 #include "progress.h"
 #include "relax/import.h"
 #include "tuning.h"
@@ -103,6 +104,7 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
         .help("import, compile, run (without --reference) and bench take Relax modules");
     return std::nullopt;
   }
+  if (!load_plugins(options.plugins, diagnostics)) return std::nullopt;
   nnef::LoadOptions load_options;
   load_options.read_data = options.read_data;
   load_options.dialect = options.dialect;
@@ -193,7 +195,10 @@ std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
       report_without_effect(model, "--tuning", kArtefact, kEarlier, diagnostics);
       return nullptr;
     }
-    return nnef_runtime::Session::open(model, threads, diagnostics);
+    nnef_runtime::SessionOptions session = threads;
+    // Targets that are no devices have no effect on what is compiled already.
+    if (!nnef_runtime::device_kind(backend.target).empty()) session.device = backend.target;
+    return nnef_runtime::Session::open(model, session, diagnostics);
   }
   auto compiled = compile_model(model, backend, options, diagnostics);
   if (!compiled) return nullptr;

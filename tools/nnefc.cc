@@ -32,6 +32,11 @@ void add_inputs(CLI::App& command, nnefc::ModelOptions& options) {
                   "Replace the shape of an input; the rank stays: x=1,3,224,224")
       ->type_name("NAME=EXTENTS")
       ->allow_extra_args(false);
+  command
+      .add_option("--plugin", options.plugins,
+                  "A shared library that registers operations (examples/custom-op)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   const std::map<std::string, nnef::Dialect> dialects{{"khronos", nnef::Dialect::khronos},
                                                       {"tract", nnef::Dialect::tract}};
   command
@@ -56,7 +61,11 @@ void add_quant(CLI::App& command, nnefc::ModelOptions& options) {
 }
 
 void add_target(CLI::App& command, std::string& target) {
-  command.add_option("--target", target, "llvm (this machine's CPU) or TVM's JSON target")
+  command
+      .add_option(
+          "--target", target,
+          "llvm (this machine's CPU), a device (opencl, opencl:1, opencl:NAME), or TVM's JSON "
+          "target")
       ->capture_default_str()
       ->type_name("TARGET");
 }

@@ -34,6 +34,9 @@ struct SessionOptions {
   /// Each thread stays on a processor of its own, the calling one included: steadier where nothing
   /// else runs, slower where something does. Else the system places them.
   bool pin = false;
+  /// Where kernels run (nnef_runtime/devices.h): "opencl", "opencl:1", ...; empty: where the model
+  /// was compiled for, the first device of the kind.
+  std::string device{};
 };
 
 /// A loaded model. Not thread-safe: one run at a time for each session.
@@ -44,9 +47,9 @@ class Session {
   /// them named).
   static std::unique_ptr<Session> open(const std::string& path, const SessionOptions& options,
                                        nnef::Diagnostics& diagnostics);
-  /// A session over a module compiled in this process: `executable` is a relax.VMExecutable; its
-  /// function "main" takes the inputs, the states and the parameters, and returns the outputs and
-  /// the new states.
+  /// A session over a module compiled in this process, for the CPU unless `options` name a device:
+  /// `executable` is a relax.VMExecutable; its function "main" takes the inputs, the states and the
+  /// parameters, and returns the outputs and the new states.
   static std::unique_ptr<Session> create(::tvm::ffi::Module executable,
                                          std::vector<::tvm::ffi::Tensor> parameters,
                                          std::vector<TensorSpec> inputs,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compile/cpu_target.h"
+#include "compile/device_target.h"
 #include "compile/kernels/winograd.h"
 #include "compile/origins.h"
 #include "compile/passes/bind_numbers.h"
@@ -17,6 +18,7 @@
 #include "compile/passes/simplify.h"
 #include "compile/pipeline.h"
 #include "compile/schedule/cpu/schedule.h"
+#include "compile/schedule/gpu/schedule.h"
 #include "runtime/cpu_features.h"
 #include "runtime/error_text.h"
 #include "runtime/threads.h"
@@ -32,6 +34,11 @@ void report_internal(const std::string& what, nnef::Diagnostics& diagnostics) {
   diagnostics
       .error("compile/internal", {}, fmt::format("TVM could not compile this model: {}", what))
       .help("this is a fault of tvm-nnef, not of the model: please report it with the model");
+}
+
+/// The processor that runs the code which is not in kernels.
+Target host_of(const Target& target) {
+  return is_device_target(target) ? host_target_for_one_run() : target;
 }
 
 /// A machine of this process for a scheduled module that runs once.
@@ -105,11 +112,15 @@ Model lower(Origins& origins, const std::vector<ffi::Tensor>& params, const Targ
   if (diagnostics.has_errors()) return {};
   SplitModel split = split_transform(simplify(tidy(convert_layout(lean.module, target))));
   origins.count_work(split.main);
-  const CpuTraits traits = cpu_traits(target);
+  const bool on_device = is_device_target(target);
+  const CpuTraits traits = cpu_traits(host_of(target));
   WinogradPlans plans;
-  if (winograd == WinogradUse::kWherePays) plans = tuner.plan_convolutions(split.main);
-  IRModule main =
-      use_winograd(split.main, "main", winograd_choice(traits, winograd, std::move(plans)));
+  if (winograd == WinogradUse::kWherePays && !on_device)
+    plans = tuner.plan_convolutions(split.main);
+  IRModule main = split.main;
+  if (!on_device) {
+    main = use_winograd(main, "main", winograd_choice(traits, winograd, std::move(plans)));
+  }
   main = lower_operators(main, "main", traits, diagnostics, &origins.groups());
   if (diagnostics.has_errors()) return {};
   Model model;
@@ -126,6 +137,7 @@ Model lower(Origins& origins, const std::vector<ffi::Tensor>& params, const Targ
 
 /// The module with its kernels scheduled and its weights laid out for them.
 Model schedule(const Model& model, const Target& target, Tuner& tuner) {
+  if (is_device_target(target)) return {schedule_gpu(model.module, target), model.params};
   IRModule scheduled =
       schedule_cpu(model.module, target, WeightLayout::kPack, tuner.plan_kernels(model.module));
   if (model.params.empty()) return {scheduled, {}};
@@ -140,8 +152,21 @@ struct Interface {
   std::vector<nnef_runtime::StateSpec> states;
 };
 
+std::string device_name(const ChosenTarget& chosen) {
+  if (chosen.device) return fmt::format("{}:{}", chosen.device->kind, chosen.device->index);
+  return is_device_target(chosen.target) ? target_kind(chosen.target) : "";
+}
+
 /// Whether code for the target can be measured here; reports "tuning/target".
 bool can_measure(const Target& target, nnef::Diagnostics& diagnostics) {
+  if (is_device_target(target)) {
+    diagnostics
+        .error("tuning/target", {},
+               fmt::format("kernels for '{}' are not tuned: only those for CPUs are",
+                           target_kind(target)))
+        .help("leave --tune out, or compile for llvm");
+    return false;
+  }
   std::vector<std::string> missing = required_features(target);
   std::erase_if(missing,
                 [](const std::string& name) { return nnef_runtime::has_cpu_feature(name); });
@@ -154,15 +179,19 @@ bool can_measure(const Target& target, nnef::Diagnostics& diagnostics) {
   return false;
 }
 
-std::optional<Compiled> compile_for(const Target& target, const CompileOptions& options,
+std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOptions& options,
                                     const IRModule& module, const std::vector<ffi::Tensor>& params,
                                     Interface interface, nnef::Diagnostics& diagnostics) {
+  const Target& target = chosen.target;
   TargetScope scope(target);
   if (options.tuning.seconds > 0 && !can_measure(target, diagnostics)) return std::nullopt;
-  Tuner tuner(options.tuning, target, diagnostics);
+  Tuner tuner(options.tuning, host_of(target), diagnostics);
   Origins origins(module, options.sources);
   Model lowered = lower(origins, params, target, options.winograd, tuner, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
+  if (chosen.device && !check_item_types(lowered.module, *chosen.device, diagnostics)) {
+    return std::nullopt;
+  }
   Model ready = schedule(lowered, target, tuner);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
   if (ready.params.size() != names.size()) {
@@ -176,7 +205,8 @@ std::optional<Compiled> compile_for(const Target& target, const CompileOptions& 
                   .outputs = std::move(interface.outputs),
                   .states = std::move(interface.states),
                   .target_json = target_json(target),
-                  .cpu_features = required_features(target),
+                  .device = device_name(chosen),
+                  .cpu_features = required_features(host_of(target)),
                   .tuning = tuner.summary(),
                   .program = origins.program(ready.module)};
 }
@@ -190,7 +220,7 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
                                 std::vector<nnef_runtime::StateSpec> states) {
   if (!load_compiler(diagnostics)) return std::nullopt;
   try {
-    auto target = choose_target(options.target, diagnostics);
+    auto target = choose_any_target(options.target, diagnostics);
     if (!target) return std::nullopt;
     return compile_for(*target, options, module, params,
                        {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);

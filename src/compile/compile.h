@@ -15,7 +15,9 @@
 namespace nnef_tvm {
 
 struct CompileOptions {
-  std::string target = "llvm";  ///< llvm (this machine's CPU) or TVM's JSON target
+  /// llvm (this machine's CPU), a device of this machine ("opencl", "opencl:1", "opencl:NAME"), or
+  /// TVM's JSON target
+  std::string target = "llvm";
   WinogradUse winograd = WinogradUse::kWherePays;
   TuningOptions tuning = {};  ///< by default no database, and no measurements
   /// Where main's variables come from, by their names, as profiles are to say it.
@@ -32,6 +34,7 @@ struct Compiled {
   std::vector<nnef_runtime::TensorSpec> outputs;
   std::vector<nnef_runtime::StateSpec> states;
   std::string target_json;
+  std::string device;  ///< that the code was compiled for, as "opencl:0"; empty for the CPU
   std::vector<std::string>
       cpu_features;  ///< features that the code uses, by GCC's names ("avx512f")
   TuningSummary tuning = {};

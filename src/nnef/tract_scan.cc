@@ -56,7 +56,8 @@ Expander::Result Expander::scan_slice(const Value& tensor, const Value& axis, in
                                       const Frame& frame) {
   const auto* ref = tensor.get<TensorRef>();
   const auto* at = axis.get<int64_t>();
-  if (!ref || !at) return fail("scan/item", where, "a scanned input is a tensor with an axis", frame);
+  if (!ref || !at)
+    return fail("scan/item", where, "a scanned input is a tensor with an axis", frame);
   const std::optional<Shape>& shape = graph_[*ref].shape;
   if (!shape) return std::nullopt;  // reported where it was made
   if (*at < 0 || static_cast<uint64_t>(*at) >= shape->size()) {
@@ -118,7 +119,8 @@ Expander::Result Expander::scan(const Expr& expr, Frame& frame, const Target& ta
   if (!first || !axis) return wrong("a scanned input is a tensor with an axis");
   if (!graph_[*first].shape) return std::nullopt;
   const Shape& shape = *graph_[*first].shape;
-  if (*axis < 0 || static_cast<uint64_t>(*axis) >= shape.size()) return wrong("an axis is out of range");
+  if (*axis < 0 || static_cast<uint64_t>(*axis) >= shape.size())
+    return wrong("an axis is out of range");
   const int64_t iterations =
       ceil_div(shape[static_cast<size_t>(*axis)], std::abs((*scanned)[0].step)).value();
 
@@ -136,16 +138,18 @@ Expander::Result Expander::scan(const Expr& expr, Frame& frame, const Target& ta
     for (const ast::Parameter& parameter : body->parameters) {
       const auto found = given.find(parameter.name);
       if (found == given.end())
-        return wrong(fmt::format("parameter '{}' of '{}' is not given", parameter.name, body->name));
+        return wrong(
+            fmt::format("parameter '{}' of '{}' is not given", parameter.name, body->name));
       arguments.push_back({found->second, expr.where, false});
     }
-    const Result results = call(*body, std::move(arguments), std::nullopt, std::nullopt, expr.where,
-                                frame, {});
+    const Result results =
+        call(*body, std::move(arguments), std::nullopt, std::nullopt, expr.where, frame, {});
     if (!results) return std::nullopt;
     for (ScanItem& state : *states) {
       const auto* name = state.third.get<std::string>();
       const Value* next = name ? find_result(*results, *body, *name) : nullptr;
-      if (!next) return wrong(fmt::format("state '{}' has no result in '{}'", state.name, body->name));
+      if (!next)
+        return wrong(fmt::format("state '{}' has no result in '{}'", state.name, body->name));
       state.second = *next;
     }
     for (size_t i = 0; i < outputs->size(); ++i) {
@@ -164,11 +168,11 @@ Expander::Result Expander::scan(const Expr& expr, Frame& frame, const Target& ta
       continue;
     }
     if (output.step < 0) std::ranges::reverse(collected[i].items);
-    Result joined = emit(*Declarations::standard().find("concat"),
-                         {{std::move(collected[i]), expr.where, false},
-                          {output.third, expr.where, false}},
-                         std::nullopt, std::nullopt, expr.where, frame,
-                         outputs->size() == 1 ? target : target.item(i));
+    Result joined =
+        emit(*Declarations::standard().find("concat"),
+             {{std::move(collected[i]), expr.where, false}, {output.third, expr.where, false}},
+             std::nullopt, std::nullopt, expr.where, frame,
+             outputs->size() == 1 ? target : target.item(i));
     if (!joined) return std::nullopt;
     results.items.push_back(std::move(*joined));
   }

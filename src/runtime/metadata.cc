@@ -151,6 +151,21 @@ StoredState read_state(const json& object, const std::string& where, std::string
   return state;
 }
 
+/// What a target does not say is none.
+CompiledFor read_compiled_for(const json& target) {
+  CompiledFor compiled;
+  if (!target.is_object()) return compiled;
+  const auto number = [&](const char* key) {
+    const auto found = target.find(key);
+    return found != target.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+  };
+  const auto kind = target.find("kind");
+  if (kind != target.end() && kind->is_string()) compiled.kind = kind->get<std::string>();
+  compiled.max_threads = number("max_num_threads");
+  compiled.shared_bytes = number("max_shared_memory_per_block");
+  return compiled;
+}
+
 KernelSpec read_kernel(const json& object, size_t operations, const std::string& where,
                        std::string& problem) {
   Reader reader(object, where, problem);
@@ -204,7 +219,10 @@ std::optional<ArtefactMetadata> metadata_from_json(const std::string& text, std:
   problem.clear();
   ArtefactMetadata metadata;
   Reader reader(object, "the metadata", problem);
-  if (const json* target = reader.find("target")) metadata.target_json = target->dump();
+  if (const json* target = reader.find("target")) {
+    metadata.target_json = target->dump();
+    metadata.compiled_for = read_compiled_for(*target);
+  }
   for (const json& feature : reader.list("cpu_features")) {
     if (!feature.is_string()) {
       reader.fail("'cpu_features' has an item that is not a string");

@@ -21,8 +21,16 @@ struct StoredState {
   std::string label;
 };
 
+/// What the target says of where kernels can run.
+struct CompiledFor {
+  std::string kind;  ///< "llvm", "opencl", ...
+  int64_t max_threads = 0;
+  int64_t shared_bytes = 0;
+};
+
 struct ArtefactMetadata {
   std::string target_json;
+  CompiledFor compiled_for;  ///< read from target_json
   std::vector<std::string> cpu_features;
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;

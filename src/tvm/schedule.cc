@@ -104,6 +104,10 @@ bool TirSchedule::is_output(const Block& block) const {
   return call<bool>("s_tir.schedule.IsOutputBlock", handle_, block);
 }
 
+bool TirSchedule::is_parallel(const Loop& loop) const {
+  return call<std::string>("s_tir.schedule.GetLoopIterType", handle_, loop) == "S";
+}
+
 bool TirSchedule::has_trivial_binding(const Block& block) const {
   return call<bool>("s_tir.schedule.IsTrivialBinding", handle_, block);
 }
@@ -147,6 +151,14 @@ void TirSchedule::vectorize(const Loop& loop) {
 
 void TirSchedule::unroll(const Loop& loop) {
   call<void>("s_tir.schedule.ScheduleUnroll", handle_, loop);
+}
+
+void TirSchedule::bind(const Loop& loop, const std::string& thread) {
+  call<void>("s_tir.schedule.ScheduleBind", handle_, loop, thread);
+}
+
+Loop TirSchedule::add_unit_loop(const Block& block) {
+  return call<Loop>("s_tir.schedule.ScheduleAddUnitLoop", handle_, block);
 }
 
 void TirSchedule::compute_at(const Block& block, const Loop& loop, bool preserve_unit_loops) {

@@ -42,6 +42,8 @@ class TirSchedule {
   ObjectRef node(const Block& block) const;
   ObjectRef node(const Loop& loop) const;
   bool is_output(const Block& block) const;
+  /// Whether the loop's iterations are independent of each other.
+  bool is_parallel(const Loop& loop) const;
   /// Whether every iteration variable is one loop's variable.
   bool has_trivial_binding(const Block& block) const;
 
@@ -57,6 +59,10 @@ class TirSchedule {
   void parallel(const Loop& loop);
   void vectorize(const Loop& loop);
   void unroll(const Loop& loop);
+  /// To "blockIdx.x", "threadIdx.y", ...
+  void bind(const Loop& loop, const std::string& thread);
+  /// A loop of one iteration around all others of the block.
+  Loop add_unit_loop(const Block& block);
 
   void compute_at(const Block& block, const Loop& loop, bool preserve_unit_loops);
   void reverse_compute_at(const Block& block, const Loop& loop, bool preserve_unit_loops);

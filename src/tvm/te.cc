@@ -256,6 +256,12 @@ PrimExpr pow(const PrimExpr& base, const PrimExpr& exponent) {
   return function_of("tirx.pow", {base, exponent});
 }
 
+PrimExpr call_by_name(const std::string& name, DLDataType result, const Array<PrimExpr>& args) {
+  Array<PrimExpr> all = {call<PrimExpr>("ir.StringImm", name, nullptr)};
+  for (const PrimExpr& arg : args) all.push_back(arg);
+  return intrinsic("tirx.call_pure_extern", result, all);
+}
+
 namespace te {
 namespace {
 

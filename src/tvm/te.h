@@ -143,6 +143,8 @@ PrimExpr erf(const PrimExpr& x);
 PrimExpr sigmoid(const PrimExpr& x);
 PrimExpr atan2(const PrimExpr& y, const PrimExpr& x);
 PrimExpr pow(const PrimExpr& base, const PrimExpr& exponent);  ///< of floats
+/// A call, in generated code, of a function of that name.
+PrimExpr call_by_name(const std::string& name, DLDataType result, const Array<PrimExpr>& args);
 
 namespace te {
 

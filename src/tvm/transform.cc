@@ -127,5 +127,53 @@ Array<Pass> code_for_cpu() {
   };
 }
 
+Array<Pass> lowering_for_device() {
+  return {
+      call<Pass>("s_tir.transform.CanonicalizeLoop"),
+      call<Pass>("s_tir.transform.LowerCrossThreadReduction"),
+      call<Pass>("s_tir.transform.LowerInitBlock"),
+      call<Pass>("s_tir.transform.PlanAndUpdateBufferAllocationLocation"),
+      call<Pass>("s_tir.transform.ConvertBlocksToOpaque"),
+      call<Pass>("s_tir.transform.LiftThreadBinding"),
+      call<Pass>("s_tir.transform.CompactBufferAllocation", /*is_strict=*/true),
+      call<Pass>("s_tir.transform.UnifyThreadBinding"),
+      call<Pass>("s_tir.transform.LowerMatchBuffer"),
+      call<Pass>("s_tir.transform.StmtSimplify"),
+      call<Pass>("s_tir.transform.AnnotateIrregularLoop"),
+      call<Pass>("s_tir.transform.LowerOpaqueBlock"),
+      call<Pass>("tirx.transform.FlattenBuffer"),
+      call<Pass>("tirx.transform.BF16ComputeLegalize"),
+      call<Pass>("tirx.transform.NarrowDataType", /*target_bits=*/32),
+      call<Pass>("s_tir.transform.LoopPartition"),
+      call<Pass>("tirx.transform.VectorizeLoop", /*enable_vectorize=*/true),
+      call<Pass>("tirx.transform.StorageRewrite"),
+      call<Pass>("s_tir.transform.HoistIfThenElse"),
+      call<Pass>("tirx.transform.UnrollLoop"),
+      call<Pass>("s_tir.transform.RenormalizeSplitPattern"),
+      call<Pass>("tirx.transform.StmtSimplify"),
+      call<Pass>("tirx.transform.RemoveNoOp"),
+      call<Pass>("s_tir.transform.RewriteUnsafeSelect"),
+      // Not CommonSubexprElim: in kernels it binds variables that nothing uses.
+      call<Pass>("tirx.transform.VerifyMemory"),
+      call<Pass>("s_tir.transform.ThreadSync", "shared"),
+      call<Pass>("s_tir.transform.LowerThreadAllreduce"),
+      call<Pass>("tirx.transform.SplitHostDevice"),
+      call<Pass>("tirx.transform.MakePackedAPI"),
+      call<Pass>("tirx.transform.SkipAssert"),
+      call<Pass>("tirx.transform.BF16StorageLegalize"),
+  };
+}
+
+Array<Pass> lowering_of_host() {
+  return {call<Pass>("tirx.transform.LowerTVMBuiltin"), call<Pass>("tirx.transform.LowerIntrin")};
+}
+
+Array<Pass> lowering_of_kernels() {
+  return {call<Pass>("tirx.transform.LowerWarpMemory"), call<Pass>("tirx.transform.StmtSimplify"),
+          call<Pass>("tirx.transform.LowerIntrin")};
+}
+
+Pass default_gpu_schedule() { return call<Pass>("s_tir.transform.DefaultGPUSchedule"); }
+
 }  // namespace tir_pass
 }  // namespace nnef_tvm

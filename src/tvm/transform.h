@@ -66,6 +66,15 @@ Pass bind_target(const Target& target);
 Array<Pass> loops_for_cpu();
 /// Those from there to what a CPU's code generator takes.
 Array<Pass> code_for_cpu();
+/// All of these for a device: functions come out as two, for the host and for the device.
+Array<Pass> lowering_for_device();
+/// What each half of them still needs.
+Array<Pass> lowering_of_host();
+Array<Pass> lowering_of_kernels();
+
+/// Binds the loops of functions that have no threads yet, one thread for each independent
+/// iteration. Reads the target from the current TargetScope.
+Pass default_gpu_schedule();
 
 }  // namespace tir_pass
 }  // namespace nnef_tvm

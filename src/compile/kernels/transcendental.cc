@@ -240,15 +240,16 @@ PrimExpr erf_float32(const PrimExpr& operand) {
   });
 }
 
-/// The series of positive terms x e^-x^2 (1 + 2x^2/3 (1 + 2x^2/5 (...))), as long as it must be at 6,
-/// from where on erf is 1 in 64 bits.
+/// The series of positive terms x e^-x^2 (1 + 2x^2/3 (1 + 2x^2/5 (...))), as long as it must be at
+/// 6, from where on erf is 1 in 64 bits.
 PrimExpr erf_float64(const PrimExpr& operand) {
   constexpr double kOne = 6;
   constexpr int kTerms = 160;
   return let(at_most(at_least(operand, -kOne), kOne), [&](const PrimExpr& x) {
     return let(x * x * 2, [&](const PrimExpr& twice) {
       PrimExpr series = number_like(1, x);
-      for (int term = kTerms; term > 0; --term) series = 1 + twice * (1.0 / (2 * term + 1)) * series;
+      for (int term = kTerms; term > 0; --term)
+        series = 1 + twice * (1.0 / (2 * term + 1)) * series;
       return x * exp(twice * -0.5) * series * (std::numbers::inv_sqrtpi * 2);
     });
   });
@@ -273,13 +274,18 @@ PrimExpr pow_float32(const PrimExpr& base_operand, const PrimExpr& exponent_oper
                      cast(size, wide));
           return exp2_to_float32(cast(exponent, wide) * logarithm);
         });
-        return let(magnitude, [&](const PrimExpr& power) {
-          // 1 to any power and anything to the power 0 are 1, also what is not a number.
-          const PrimExpr is_one = either(eq(size, 1), eq(exponent, 0));
-          return with_sign_of_power(base, exponent, select(is_one, number_like(1, size), power));
-        });
+        return pow_of_magnitude(base, exponent, magnitude);
       });
     });
+  });
+}
+
+PrimExpr pow_of_magnitude(const PrimExpr& base, const PrimExpr& exponent,
+                          const PrimExpr& magnitude) {
+  return let(magnitude, [&](const PrimExpr& power) {
+    // 1 to any power and anything to the power 0 are 1, also what is not a number.
+    const PrimExpr is_one = either(eq(abs(base), 1), eq(exponent, 0));
+    return with_sign_of_power(base, exponent, select(is_one, number_like(1, power), power));
   });
 }
 
