@@ -8,7 +8,6 @@
 #include "compile/schedule/cpu/nest.h"
 #include "compile/schedule/cpu/rules.h"
 #include "tvm/ir.h"
-#include "tvm/prefetch.h"
 #include "tvm/te.h"
 
 namespace nnef_tvm {
@@ -238,21 +237,10 @@ class TiledReduction {
     parallelise(schedule_, prefetching_tiles_.empty() ? outer_ : loops, pieces_);
   }
 
-  /// Each tile begins with fetching its share of the panel that comes after the one it reads.
   void mark_prefetches() {
-    constexpr int64_t kItems = 32;  // two lines, which memory brings together
-    int64_t tiles = 1, panel = tile_.width();
-    for (const Loop& loop : prefetching_tiles_) tiles *= extent(loop);
+    int64_t panel = tile_.width();
     for (const Loop& loop : panel_) panel *= extent(loop);
-    const int64_t share = (panel / tiles + kItems - 1) / kItems * kItems;
-    std::vector<Loop> loops = prefetching_tiles_;
-    std::erase_if(loops, [&](const Loop& loop) { return extent(loop) == 1; });
-    schedule_.annotate(loops.back(), kPrefetchItems, share);
-    schedule_.annotate(loops.back(), kPrefetchAhead, panel);
-    for (int64_t step = share; !loops.empty(); loops.pop_back()) {
-      schedule_.annotate(loops.back(), kPrefetchStep, step);
-      step *= extent(loops.back());
-    }
+    fetch_ahead(schedule_, prefetching_tiles_, panel);
   }
 
   void inline_epilogue(const Block& epilogue) {

@@ -58,6 +58,11 @@ std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInf
 
 TileProblem tile_problem(const BlockInfo& info, const std::vector<Var>& weights);
 
+/// Has each iteration of loops over tiles (outermost first, around a reduction that runs over a
+/// panel of weights of so many items) begin with fetching its share of the panel that comes next in
+/// memory.
+void fetch_ahead(TirSchedule& schedule, const std::vector<Loop>& tiles, int64_t panel);
+
 /// Fuses leading loops until there are so many iterations and makes them parallel. `loops` are
 /// outermost first, all spatial, and nested directly.
 void parallelise(TirSchedule& schedule, const std::vector<Loop>& loops, int64_t pieces);

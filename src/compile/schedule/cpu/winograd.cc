@@ -156,6 +156,7 @@ class Winograd {
     schedule_.unroll(stored[stored.size() - 2]);
     if (!in_blocks()) parallelise(schedule_, {loops[0], outputs[0]}, pieces_);
     schedule_.decompose_reduction(product, loops[3]);
+    fetch_ahead(schedule_, {tiles[0]}, width * info.iterations.at(4).extent);
   }
 
   void input_nest() {
