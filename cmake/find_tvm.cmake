@@ -1,5 +1,5 @@
 # Finds TVM and tvm-ffi inside the Python environment that tools/setup.sh makes (or the one given by NNEF_PYTHON).
-# Makes the imported targets tvm_ffi (linked) and the variables NNEF_TVM_LIBRARY_DIR, NNEF_TVM_FFI_LIBRARY_DIR.
+# Makes the imported targets tvm_ffi (linked), tvm_runtime (of the plug-ins alone) and the variables NNEF_TVM_LIBRARY_DIR, NNEF_TVM_FFI_LIBRARY_DIR.
 set(NNEF_PYTHON ${CMAKE_SOURCE_DIR}/.venv/bin/python CACHE FILEPATH "Python with apache-tvm and apache-tvm-ffi")
 execute_process(
   COMMAND ${NNEF_PYTHON} -c "import importlib.util as u, os; print(';'.join(os.path.dirname(u.find_spec(n).origin) for n in ('tvm_ffi', 'tvm')), end='')"
@@ -16,3 +16,7 @@ add_library(tvm_ffi SHARED IMPORTED)
 set_target_properties(tvm_ffi PROPERTIES
   IMPORTED_LOCATION ${NNEF_TVM_FFI_LIBRARY_DIR}/libtvm_ffi.so
   INTERFACE_INCLUDE_DIRECTORIES "${nnef_tvm_ffi_package}/include;${nnef_tvm_package}/include")
+
+add_library(tvm_runtime SHARED IMPORTED)
+set_target_properties(tvm_runtime PROPERTIES IMPORTED_LOCATION ${NNEF_TVM_LIBRARY_DIR}/libtvm_runtime.so)
+target_link_options(tvm_runtime INTERFACE -Wl,--no-as-needed)

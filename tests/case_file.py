@@ -65,11 +65,11 @@ def runs(sections):
     return result
 
 
-def reference_runs(sections):
-    """The runs of a model whose outputs are compared with expected ones, for the reference evaluator to do as well."""
-    return [Run([*run.arguments, "--reference"], stderr=run.stderr) for run in runs(sections)
-            if run.arguments[:2] == ["run", "model"] and "--expect" in run.arguments and "--reference" not in run.arguments
-            and not run.status]
+def other_runs(sections, *options):
+    """The runs of a model whose outputs are compared with expected ones, for others than the CPU's code to do as well."""
+    return [Run([*run.arguments, *options], stderr=run.stderr) for run in runs(sections)
+            if run.arguments[:2] == ["run", "model"] and "--expect" in run.arguments
+            and not {"--reference", "--target"} & {*run.arguments} and not run.status]
 
 
 def rebased(head, sections, results):

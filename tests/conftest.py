@@ -3,13 +3,16 @@
 A case that passed is not run again while nnefc, the case and this runner stay the same, byte by byte; the summary says how
 many there were. CI, and --run-unchanged, run all of them.
 
-Cases with expected values are run twice: compiled, and as "NAME[reference]" by the reference evaluator.
+Cases with expected values are run more than once: compiled, as "NAME[reference]" by the reference evaluator, and as
+"NAME[opencl]" and the like on the devices that $NNEF_TEST_DEVICES names (default: all kinds that `nnefc devices` finds).
+tests/devices/KIND.txt lists the cases that fail there, "FOLDER/NAME: reason" each: one that passes is an error.
 """
 import difflib
 import functools
 import hashlib
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -20,6 +23,9 @@ import case_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NNEFC = ROOT / os.environ.get("NNEFC", "build/release/nnefc")
+DEVICE_FOLDERS = ("ops", "models", "reports")
+# Of a device that lacks an item type of the model.
+REFUSED = "error: [compile/device-type]"
 
 
 def pytest_addoption(parser):
@@ -42,11 +48,31 @@ def nnefc():
     return run
 
 
+@functools.cache
+def device_kinds():
+    """Those that models can run on here."""
+    if "NNEF_TEST_DEVICES" in os.environ:
+        return tuple(os.environ["NNEF_TEST_DEVICES"].split())
+    listed = subprocess.run([NNEFC, "devices"], capture_output=True, text=True).stdout
+    return tuple(dict.fromkeys(re.findall(r"^(\w+):\d+ +usable", listed, re.MULTILINE)))
+
+
+@functools.cache
+def known_failures(kind):
+    path = ROOT / f"tests/devices/{kind}.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
+
+
 class CaseFile(pytest.File):
     def collect(self):
         yield Case.from_parent(self, name=self.path.stem)
-        if case_file.reference_runs(case_file.parse(self.path.read_text())[1]):
-            yield Case.from_parent(self, name=f"{self.path.stem}[reference]", by_reference=True)
+        if not case_file.other_runs(case_file.parse(self.path.read_text())[1]):
+            return
+        yield Case.from_parent(self, name=f"{self.path.stem}[reference]", options=("--reference",))
+        if self.path.parent.name in DEVICE_FOLDERS:
+            for kind in device_kinds():
+                yield Case.from_parent(self, name=f"{self.path.stem}[{kind}]", options=("--target", kind))
 
 
 class CaseFailure(Exception):
@@ -64,25 +90,37 @@ def runner_digest():
 
 def pytest_terminal_summary(terminalreporter):
     unchanged = sum(("unchanged", True) in report.user_properties for report in terminalreporter.getreports("passed"))
+    refused = sum(("refused", True) in report.user_properties for report in terminalreporter.getreports("passed"))
+    if refused:
+        terminalreporter.write_line(f"{refused} cases were refused by devices that lack their item types")
     if unchanged:
         terminalreporter.write_line(f"{unchanged} cases passed before and did not change; --run-unchanged runs them again")
 
 
 class Case(pytest.Item):
-    def __init__(self, *, by_reference=False, **arguments):
+    def __init__(self, *, options=(), **arguments):
         super().__init__(**arguments)
-        self.by_reference = by_reference
+        self.options = options
+        self.device = options[1] if len(options) > 1 else None
 
     def runtest(self):
         digest = hashlib.sha256((runner_digest() + self.name + self.path.read_text()).encode()).hexdigest()
         passed = self.config.cache.mkdir("passed-cases") / digest
         rebase = self.config.getoption("--rebase")
-        if rebase and self.by_reference:
+        if rebase and self.options:
             return
         if passed.exists() and not rebase and not self.config.getoption("--run-unchanged"):
             self.user_properties.append(("unchanged", True))
             return
-        self.run_case(rebase)
+        reason = known_failures(self.device).get(f"{self.path.parent.name}/{self.path.stem}") if self.device else None
+        try:
+            self.run_case(rebase)
+        except CaseFailure:
+            if reason:
+                pytest.xfail(reason)
+            raise
+        if reason:
+            raise CaseFailure(f"passes, but tests/devices/{self.device}.txt says that it fails: {reason}")
         if not rebase:
             passed.touch()
 
@@ -90,7 +128,7 @@ class Case(pytest.Item):
         head, sections = case_file.parse(self.path.read_text())
         with tempfile.TemporaryDirectory() as folder:
             write_files(pathlib.Path(folder), sections)
-            wanted = (case_file.reference_runs if self.by_reference else case_file.runs)(sections)
+            wanted = case_file.other_runs(sections, *self.options) if self.options else case_file.runs(sections)
             got = []
             for run in wanted:
                 result = subprocess.run([NNEFC, *run.arguments], cwd=folder, capture_output=True, text=True, timeout=300,
@@ -100,6 +138,9 @@ class Case(pytest.Item):
             self.path.write_text(case_file.rebased(head, sections, got))
             return
         for run, (status, stdout, stderr) in zip(wanted, got):
+            if self.device and status == 1 and stderr.startswith(REFUSED):
+                self.user_properties.append(("refused", True))
+                continue
             where = "nnefc " + " ".join(run.arguments)
             compare(where + ": stderr", run.stderr, stderr)
             if run.stdout is not None:

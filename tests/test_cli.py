@@ -193,3 +193,58 @@ def test_ops_matrix(nnefc):
     # Compounds count as lowered only where all of their body is.
     assert not absent
     assert all(bool(row["targets"]) == (name not in absent) for name, row in rows.items())
+
+
+PROFILED = """version 1.0;
+graph g(x) -> (y, z)
+{
+    x = external<scalar>(shape = [1,3,16,16]);
+    f = variable<scalar>(shape = [8,3,3,3], label = 'f');
+    s = variable<scalar>(shape = [1,8], label = 's');
+    c = conv(x, f, padding = [(1,1),(1,1)]);
+    n = batch_normalization(c, s, s, s, s, epsilon = 1e-3);
+    r = relu(n);
+    p = max_pool(r, size = [1,1,2,2], stride = [1,1,2,2], padding = [(0,0),(0,0),(0,0),(0,0)], border = 'ignore');
+    y = mean_reduce(p, axes = [2,3]);
+    z = softmax(p, axes = [1]);
+}
+"""
+
+
+@pytest.fixture
+def profiled(tmp_path):
+    import nnef
+    (tmp_path / "graph.nnef").write_text(PROFILED)
+    for name, shape in (("f", (8, 3, 3, 3)), ("s", (1, 8))):
+        with open(tmp_path / f"{name}.dat", "wb") as file:
+            nnef.write_tensor(file, np.full(shape, 0.5, dtype=np.float32))
+    return tmp_path
+
+
+def test_profile_knows_work_and_lines(nnefc, profiled):
+    run = nnefc("bench", "graph.nnef", "--repeat", "3", "--json", "--profile", "page.html", cwd=profiled)
+    assert run.returncode == 0, run.stderr
+    profile = json.loads(run.stdout)["profile"]
+    lines = {line: call for call in profile["calls"] for line in call["sources"] if call["operations"][0] != "conv c" or call["flops"]}
+    conv = lines["graph.nnef:7"]
+    assert conv["sources"] == ["graph.nnef:7", "graph.nnef:8", "graph.nnef:9"]
+    assert conv["operations"] == ["conv c", "batch_normalization n", "relu r"]
+    # 27 multiplications and additions, then one of the folded normalisation and one of relu, for each item.
+    assert conv["flops"] == 8 * 16 * 16 * (2 * 27 + 2)
+    # The packed weights may be padded to whole vectors.
+    assert 0 <= conv["bytes"] - 4 * (3 * 16 * 16 + 8 * 27 + 8 + 8 * 16 * 16) < 4 * 27 * 64
+    assert lines["graph.nnef:10"]["operations"] == ["max_pool p"] and lines["graph.nnef:11"]["operations"] == ["mean_reduce y"]
+    assert "graph.nnef:12" in lines
+    assert sum(kernel["calls"] for kernel in profile["kernels"]) == len(profile["calls"])
+    assert profile["kernels"] == sorted(profile["kernels"], key=lambda kernel: -kernel["ms"])
+    assert all(call["ms"] > 0 for call in profile["calls"]) and profile["peak_gflops"] > 1
+    assert all(0 <= call["share_of_peak"] < 4 for call in profile["calls"])
+    page = (profiled / "page.html").read_text()
+    assert "graph.nnef:7" in page and "http" not in page and "src=" not in page and "<script" not in page
+
+
+def test_profile_of_an_artefact(nnefc, profiled):
+    assert nnefc("compile", "graph.nnef", "-o", "model.so", cwd=profiled).returncode == 0
+    run = nnefc("bench", "model.so", "--repeat", "2", "--profile", cwd=profiled)
+    assert run.returncode == 0, run.stderr
+    assert "conv c, batch_normalization n, relu r (graph.nnef:7,8,9)" in run.stdout and "of the peak" not in run.stdout

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "compile/relax_model.h"
 #include "relax/import.h"
 
 namespace nnefc {
@@ -30,16 +31,33 @@ std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph,
   if (!nnef_tvm::load_compiler(diagnostics)) return std::nullopt;
   auto imported = nnef_tvm::import_graph(graph, {.keep_params = true}, diagnostics);
   if (!imported) return std::nullopt;
+  nnef_tvm::CompileOptions with_sources = options;
+  for (const auto& [variable, operation] : imported->operations) {
+    with_sources.sources[variable] = {operation.name, operation.tensor, operation.source};
+  }
   return nnef_tvm::compile(std::move(imported->module), std::move(imported->params),
-                           specs(imported->inputs), specs(imported->outputs), options, diagnostics,
-                           specs(std::move(imported->states)));
+                           specs(imported->inputs), specs(imported->outputs), with_sources,
+                           diagnostics, specs(std::move(imported->states)));
 }
 
-std::unique_ptr<nnef_runtime::Session> create_session(nnef_tvm::Compiled compiled, int threads,
+std::optional<nnef_tvm::Compiled> compile_relax(const std::string& path,
+                                                const nnef_tvm::CompileOptions& options,
+                                                nnef::Diagnostics& diagnostics) {
+  if (!nnef_tvm::load_compiler(diagnostics)) return std::nullopt;
+  auto model = nnef_tvm::read_relax(path, diagnostics);
+  if (!model) return std::nullopt;
+  return nnef_tvm::compile(std::move(*model), options, diagnostics);
+}
+
+std::unique_ptr<nnef_runtime::Session> create_session(nnef_tvm::Compiled compiled,
+                                                      const nnef_runtime::SessionOptions& options,
                                                       nnef::Diagnostics& diagnostics) {
-  return nnef_runtime::Session::create(
-      std::move(compiled.executable), std::move(compiled.parameters), std::move(compiled.inputs),
-      std::move(compiled.outputs), {.threads = threads}, diagnostics, std::move(compiled.states));
+  nnef_runtime::SessionOptions on_device = options;
+  on_device.device = compiled.device;
+  return nnef_runtime::Session::create(std::move(compiled.executable),
+                                       std::move(compiled.parameters), std::move(compiled.inputs),
+                                       std::move(compiled.outputs), on_device, diagnostics,
+                                       std::move(compiled.states), std::move(compiled.program));
 }
 
 }  // namespace nnefc

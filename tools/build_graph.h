@@ -16,7 +16,12 @@ namespace nnefc {
 std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph,
                                                 const nnef_tvm::CompileOptions& options,
                                                 nnef::Diagnostics& diagnostics);
-std::unique_ptr<nnef_runtime::Session> create_session(nnef_tvm::Compiled compiled, int threads,
+/// TVM's JSON of a Relax module, compiled.
+std::optional<nnef_tvm::Compiled> compile_relax(const std::string& path,
+                                                const nnef_tvm::CompileOptions& options,
+                                                nnef::Diagnostics& diagnostics);
+std::unique_ptr<nnef_runtime::Session> create_session(nnef_tvm::Compiled compiled,
+                                                      const nnef_runtime::SessionOptions& options,
                                                       nnef::Diagnostics& diagnostics);
 
 }  // namespace nnefc

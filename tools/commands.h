@@ -56,10 +56,24 @@ struct ImportOptions {
   ModelOptions options;
 };
 
+/// Measured plans for kernels.
+struct TuningChoice {
+  std::string database;  ///< a file, or "none"; empty: the usual place
+  double seconds = 0;    ///< to measure what is not in it
+};
+
 struct CompileOptions {
   std::string model;
   std::string output;
   std::string target = "llvm";
+  TuningChoice tuning;
+  ModelOptions options;
+};
+
+struct TuneOptions {
+  std::string model;
+  std::string target = "llvm";
+  TuningChoice tuning{.database = "", .seconds = 60};
   ModelOptions options;
 };
 
@@ -75,7 +89,9 @@ struct RunOptions {
   std::string save_state;  ///< folder
   bool reference = false;  ///< by the evaluator, without compiling
   std::string target = "llvm";
+  TuningChoice tuning;
   int threads = 0;
+  bool pin = false;
   ModelOptions options;
 };
 
@@ -83,9 +99,12 @@ struct BenchOptions {
   std::string model;
   std::vector<std::string> inputs;
   std::string target = "llvm";
+  TuningChoice tuning;
   int threads = 0;
+  bool pin = false;
   int repeat = 20;
   bool json = false;
+  std::optional<std::string> profile;  ///< where to write the page; empty: nowhere
   ModelOptions options;
 };
 
@@ -99,6 +118,7 @@ int check(const CheckOptions& options);
 int info(const InfoOptions& options);
 int import(const ImportOptions& options);
 int compile(const CompileOptions& options);
+int tune(const TuneOptions& options);
 int run(const RunOptions& options);
 int bench(const BenchOptions& options);
 int convert(const ConvertOptions& options);
@@ -115,19 +135,33 @@ bool load_plugins(const std::vector<std::string>& files, nnef::Diagnostics& diag
 std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& options,
                                 nnef::Diagnostics& diagnostics);
 
+/// True after reporting "nnefc/argument" when one of the options is for NNEF models alone.
+bool refuse_relax_options(const std::string& model, const ModelOptions& options,
+                          nnef::Diagnostics& diagnostics);
+
+/// Writes text to a file, or to stdout when `path` is empty. Leaves no partial file behind.
+bool write_text(const std::string& path, const std::string& text, nnef::Diagnostics& diagnostics);
+
 /// Splits NAME=VALUE; reports "nnefc/argument" when there is no '='.
 std::optional<std::pair<std::string, std::string>> split_assignment(const std::string& text,
                                                                     const char* option,
                                                                     nnef::Diagnostics& diagnostics);
 
+/// How to compile: for which target, and with which plans.
+struct Backend {
+  std::string target;
+  TuningChoice tuning;
+};
+
 /// A model file, compiled; shows progress.
-std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const std::string& target,
+std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const Backend& backend,
                                                 const ModelOptions& options,
                                                 nnef::Diagnostics& diagnostics);
 
 /// A session for a compiled artefact or for a model, which is compiled first.
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
-                                                    const std::string& target, int threads,
+                                                    const Backend& backend,
+                                                    const nnef_runtime::SessionOptions& threads,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics);
 

@@ -1,5 +1,6 @@
 // compile, bench, and what every run of a model needs.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -8,8 +9,11 @@
 
 #include "commands.h"
 #include "npy.h"
+#include "profile.h"
 #include "progress.h"
+#include "statistics.h"
 #include "tensors.h"
+#include "tuning.h"
 
 namespace nnefc {
 namespace {
@@ -18,38 +22,62 @@ using nnef_runtime::Session;
 using nnef_runtime::TensorSpec;
 using tvm::ffi::Tensor;
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// The most memory that this process had in use so far.
+double peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
 bool time_runs(const BenchOptions& options, nnef::Diagnostics& diagnostics) {
-  using Clock = std::chrono::steady_clock;
-  const auto session =
-      open_session(options.model, options.target, options.threads, options.options, diagnostics);
+  const auto opening = Clock::now();
+  const auto session = open_session(options.model, {options.target, options.tuning},
+                                    {options.threads, options.pin}, options.options, diagnostics);
   if (!session) return false;
+  const double load_ms = milliseconds_since(opening);
   const auto inputs = gather_inputs(*session, options.inputs, true, diagnostics);
   if (!inputs) return false;
   constexpr int kWarmUp = 2;
   std::vector<double> times;
+  double first_ms = 0;
   {
     const Progress progress("timing");
     for (int i = 0; i < kWarmUp + options.repeat; ++i) {
       const auto start = Clock::now();
       const auto outputs = session->run(*inputs, diagnostics);
-      const std::chrono::duration<double, std::milli> gone = Clock::now() - start;
+      const double gone = milliseconds_since(start);
       if (diagnostics.has_errors()) return false;
-      if (i >= kWarmUp) times.push_back(gone.count());
+      if (i == 0) first_ms = gone;
+      if (i >= kWarmUp) times.push_back(gone);
+    }
+  }
+  const double peak_mb = peak_megabytes();
+  std::optional<Profile> profiled;
+  if (options.profile) {
+    const Progress progress("timing kernels");
+    profiled = profile(*session, *inputs, options.threads, options.repeat, diagnostics);
+    if (!profiled) return false;
+    if (!options.profile->empty() &&
+        !write_text(*options.profile, profile_page(*profiled, options.model), diagnostics)) {
+      return false;
     }
   }
   const auto [fastest, slowest] = std::ranges::minmax(times);
   if (options.json) {
-    const nlohmann::ordered_json json{{"model", options.model},     {"threads", options.threads},
-                                      {"median_ms", median(times)}, {"min_ms", fastest},
-                                      {"max_ms", slowest},          {"times_ms", times}};
+    nlohmann::ordered_json json{
+        {"model", options.model}, {"threads", options.threads}, {"median_ms", median(times)},
+        {"min_ms", fastest},      {"max_ms", slowest},          {"load_ms", load_ms},
+        {"first_ms", first_ms},   {"peak_mb", peak_mb},         {"times_ms", times}};
+    if (profiled) json["profile"] = profile_json(*profiled);
     fmt::print("{}\n", json.dump());
   } else {
+    if (profiled) fmt::print("{}", profile_table(*profiled));
     fmt::print("{} runs: median {:.3f} ms, fastest {:.3f} ms, slowest {:.3f} ms\n", times.size(),
                median(times), fastest, slowest);
   }
@@ -118,12 +146,26 @@ std::optional<std::vector<Tensor>> gather_inputs(const Session& session,
 
 int compile(const CompileOptions& options) {
   nnef::Diagnostics diagnostics;
-  const auto compiled = compile_model(options.model, options.target, options.options, diagnostics);
+  const auto compiled =
+      compile_model(options.model, {options.target, options.tuning}, options.options, diagnostics);
   const bool done = compiled && nnef_tvm::write_artefact(*compiled, options.output, diagnostics);
   report(diagnostics);
-  if (done)
+  if (done) {
     fmt::print("{}: {} bytes\n", options.output, std::filesystem::file_size(options.output));
+    const std::string tuning = tuning_summary(compiled->tuning, options.tuning);
+    if (!tuning.empty()) fmt::print("{}\n", tuning);
+  }
   return done ? kDone : kFault;
+}
+
+int tune(const TuneOptions& options) {
+  nnef::Diagnostics diagnostics;
+  const auto compiled =
+      compile_model(options.model, {options.target, options.tuning}, options.options, diagnostics);
+  report(diagnostics);
+  if (!compiled) return kFault;
+  fmt::print("{}: {}\n", options.model, tuning_summary(compiled->tuning, options.tuning));
+  return kDone;
 }
 
 int bench(const BenchOptions& options) {

@@ -1,4 +1,4 @@
-// check, info, import, convert, ops, devices: everything that does not run a model.
+// check, info, import, convert, ops: everything that does not run a model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,15 +7,15 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "commands.h"
+#include "compile/relax_model.h"
 #include "nnef/operations.h"
 #include "progress.h"
 #include "relax/import.h"
 #include "tvm/ir.h"
-#include "tvm/target.h"
+#include "tvm/json.h"
 
 namespace nnefc {
 namespace {
@@ -106,7 +106,19 @@ void print_json(const nnef::Graph& graph, const Summary& summary) {
   fmt::print("{}\n", json.dump());
 }
 
-/// Writes text to a file, or to stdout when `path` is empty. Leaves no partial file behind.
+int finish(const nnef::Diagnostics& diagnostics, bool done) {
+  report(diagnostics);
+  return done ? kDone : kFault;
+}
+
+bool print_artefact(const std::string& path, bool json, nnef::Diagnostics& diagnostics) {
+  const auto metadata = nnef_runtime::artefact_metadata(path, diagnostics);
+  if (metadata) fmt::print("{}\n", ordered_json::parse(*metadata).dump(json ? -1 : 2));
+  return metadata.has_value();
+}
+
+}  // namespace
+
 bool write_text(const std::string& path, const std::string& text, nnef::Diagnostics& diagnostics) {
   if (path.empty()) {
     fmt::print("{}", text);
@@ -123,19 +135,6 @@ bool write_text(const std::string& path, const std::string& text, nnef::Diagnost
   }
   return true;
 }
-
-int finish(const nnef::Diagnostics& diagnostics, bool done) {
-  report(diagnostics);
-  return done ? kDone : kFault;
-}
-
-bool print_artefact(const std::string& path, bool json, nnef::Diagnostics& diagnostics) {
-  const auto metadata = nnef_runtime::artefact_metadata(path, diagnostics);
-  if (metadata) fmt::print("{}\n", ordered_json::parse(*metadata).dump(json ? -1 : 2));
-  return metadata.has_value();
-}
-
-}  // namespace
 
 int check(const CheckOptions& options) {
   bool good = true;
@@ -165,25 +164,40 @@ int info(const InfoOptions& options) {
   return finish(diagnostics, graph.has_value());
 }
 
-int import(const ImportOptions& options) {
-  nnef::Diagnostics diagnostics;
+namespace {
+
+std::optional<nnef_tvm::IRModule> relax_module(const ImportOptions& options,
+                                               nnef::Diagnostics& diagnostics) {
+  const Progress progress("importing " + options.model);
+  if (nnef_tvm::is_relax_file(options.model)) {
+    if (refuse_relax_options(options.model, options.options, diagnostics) ||
+        !nnef_tvm::load_compiler(diagnostics)) {
+      return std::nullopt;
+    }
+    const auto read = nnef_tvm::read_relax(options.model, diagnostics);
+    if (!read) return std::nullopt;
+    return nnef_tvm::as_module(*read, options.keep_params);
+  }
   ModelOptions model = options.options;
   model.compounds = Compounds::as_lowered;
-  std::optional<std::string> text;
-  {
-    const Progress progress("importing " + options.model);
-    const auto graph = load(options.model, model, diagnostics);
-    if (graph && nnef_tvm::load_compiler(diagnostics)) {
-      const auto imported =
-          nnef_tvm::import_graph(*graph, {.keep_params = options.keep_params}, diagnostics);
-      if (imported) {
-        text = options.format == "json" ? nnef_tvm::to_json(imported->module)
-                                        : nnef_tvm::script(imported->module);
-        if (!text->ends_with('\n')) *text += '\n';
-      }
-    }
-  }
-  return finish(diagnostics, text && write_text(options.output, *text, diagnostics));
+  const auto graph = load(options.model, model, diagnostics);
+  if (!graph || !nnef_tvm::load_compiler(diagnostics)) return std::nullopt;
+  const auto imported =
+      nnef_tvm::import_graph(*graph, {.keep_params = options.keep_params}, diagnostics);
+  if (!imported) return std::nullopt;
+  return imported->module;
+}
+
+}  // namespace
+
+int import(const ImportOptions& options) {
+  nnef::Diagnostics diagnostics;
+  const auto module = relax_module(options, diagnostics);
+  if (!module) return finish(diagnostics, false);
+  std::string text =
+      options.format == "json" ? nnef_tvm::to_json(*module) : nnef_tvm::script(*module);
+  if (!text.ends_with('\n')) text += '\n';
+  return finish(diagnostics, write_text(options.output, text, diagnostics));
 }
 
 int convert(const ConvertOptions& options) {
@@ -236,20 +250,6 @@ int operations(bool json) {
                row["evaluator"].get<bool>() ? "yes" : "no", row["lowering"].get<std::string>(),
                row["targets"].empty() ? "-" : "llvm");
   }
-  return kDone;
-}
-
-int devices() {
-  nnef::Diagnostics diagnostics;
-  if (!nnef_tvm::load_compiler(diagnostics)) return finish(diagnostics, false);
-  fmt::print("llvm    usable: {}, {} threads\n", nnef_tvm::host_cpu_name(),
-             std::thread::hardware_concurrency());
-  constexpr std::pair<const char*, const char*> kAbsent[] = {
-      {"opencl", "needs the OpenCL runtime plug-in, which this version does not have"},
-      {"vulkan", "needs the Vulkan runtime plug-in, which this version does not have"},
-      {"cuda", "needs GPU schedules, which this version does not have"},
-  };
-  for (const auto& [name, reason] : kAbsent) fmt::print("{:7} not usable: {}\n", name, reason);
   return kDone;
 }
 

@@ -9,10 +9,13 @@
 
 #include "build_graph.h"
 #include "commands.h"
+#include "compile/relax_model.h"
 #include "nnef/quantization.h"
 #include "nnef/reference.h"
+#include "nnef_runtime/devices.h"
 #include "progress.h"
 #include "relax/import.h"
+#include "tuning.h"
 
 namespace nnefc {
 namespace {
@@ -41,6 +44,30 @@ void add_all_outputs(nnef::Graph& graph) {
   }
 }
 
+/// `hint` may have a place for the option's name.
+void report_without_effect(const std::string& model, const char* option, const char* what,
+                           const char* hint, nnef::Diagnostics& diagnostics) {
+  diagnostics
+      .file_error("nnefc/argument", model, std::nullopt,
+                  fmt::format("{} has no effect on {}", option, what))
+      .help(fmt::format(fmt::runtime(hint), option));
+}
+
+/// Options that change a graph before it is compiled mean nothing for what is no NNEF model. True
+/// when one was given.
+bool refuse_graph_options(const std::string& model, const ModelOptions& options, const char* what,
+                          const char* hint, nnef::Diagnostics& diagnostics) {
+  const char* option = options.every_tensor           ? "--dump-all"
+                       : !options.shapes.empty()      ? "--shape"
+                       : !options.types.empty()       ? "--type"
+                       : options.dialect              ? "--dialect"
+                       : options.quant != Quant::fake ? "--quant"
+                                                      : nullptr;
+  if (option == nullptr) return false;
+  report_without_effect(model, option, what, hint, diagnostics);
+  return true;
+}
+
 }  // namespace
 
 void report(const nnef::Diagnostics& diagnostics) {
@@ -60,8 +87,23 @@ std::optional<std::pair<std::string, std::string>> split_assignment(
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
+bool refuse_relax_options(const std::string& model, const ModelOptions& options,
+                          nnef::Diagnostics& diagnostics) {
+  return refuse_graph_options(model, options, "a Relax module",
+                              options.every_tensor ? "have main return the tensors of interest"
+                                                   : "the frontend that makes the module decides",
+                              diagnostics);
+}
+
 std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& options,
                                 nnef::Diagnostics& diagnostics) {
+  if (nnef_tvm::is_relax_file(path)) {
+    diagnostics
+        .file_error("nnefc/relax-module", path, std::nullopt,
+                    "it is JSON, as of a Relax module, not an NNEF model")
+        .help("import, compile, run (without --reference) and bench take Relax modules");
+    return std::nullopt;
+  }
   if (!load_plugins(options.plugins, diagnostics)) return std::nullopt;
   nnef::LoadOptions load_options;
   load_options.read_data = options.read_data;
@@ -110,40 +152,55 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
   return graph;
 }
 
-std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const std::string& target,
+std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const Backend& backend,
                                                 const ModelOptions& options,
                                                 nnef::Diagnostics& diagnostics) {
-  const Progress progress("compiling " + model);
+  std::optional<Progress> progress;
+  std::optional<Measuring> measuring;
+  nnef_tvm::CompileOptions compile_options{.target = backend.target};
+  compile_options.tuning.database = database_path(backend.tuning.database);
+  compile_options.tuning.seconds = backend.tuning.seconds;
+  if (backend.tuning.seconds > 0) {
+    measuring.emplace();
+    compile_options.tuning.progress = [&](const auto& state) { measuring->show(state); };
+    compile_options.tuning.stop = [&] { return measuring->interrupted(); };
+  } else {
+    progress.emplace("compiling " + model);
+  }
+  if (nnef_tvm::is_relax_file(model)) {
+    if (refuse_relax_options(model, options, diagnostics)) return std::nullopt;
+    return compile_relax(model, compile_options, diagnostics);
+  }
   ModelOptions as_lowered = options;
   as_lowered.compounds = Compounds::as_lowered;
   const auto graph = load(model, as_lowered, diagnostics);
   if (!graph) return std::nullopt;
-  return compile_graph(*graph, {.target = target}, diagnostics);
+  return compile_graph(*graph, compile_options, diagnostics);
 }
 
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
-                                                    const std::string& target, int threads,
+                                                    const Backend& backend,
+                                                    const nnef_runtime::SessionOptions& threads,
                                                     const ModelOptions& options,
                                                     nnef::Diagnostics& diagnostics) {
   if (nnef_runtime::is_artefact(model)) {
-    const char* option = options.every_tensor           ? "--dump-all"
-                         : !options.shapes.empty()      ? "--shape"
-                         : !options.types.empty()       ? "--type"
-                         : options.dialect              ? "--dialect"
-                         : options.quant != Quant::fake ? "--quant"
-                                                        : nullptr;
-    if (option != nullptr) {
-      diagnostics
-          .file_error("nnefc/argument", model, std::nullopt,
-                      fmt::format("{} has no effect on a compiled artefact", option))
-          .help(options.every_tensor
-                    ? "an artefact keeps no other tensors than outputs: run the model itself"
-                    : fmt::format("give {} to 'nnefc compile'", option));
+    constexpr const char* kArtefact = "a compiled artefact";
+    constexpr const char* kEarlier = "give {} to 'nnefc compile'";
+    const char* hint = options.every_tensor
+                           ? "an artefact keeps no other tensors than outputs: run "
+                             "the model itself"
+                           : kEarlier;
+    if (refuse_graph_options(model, options, kArtefact, hint, diagnostics)) return nullptr;
+    if (!backend.tuning.database.empty()) {
+      report_without_effect(model, "--tuning", kArtefact, kEarlier, diagnostics);
       return nullptr;
     }
-    return nnef_runtime::Session::open(model, {.threads = threads}, diagnostics);
+    nnef_runtime::SessionOptions session = threads;
+    // Targets that are no devices have no effect on what is compiled already.
+    if (!nnef_runtime::device_kind(backend.target).empty()) session.device = backend.target;
+    return nnef_runtime::Session::open(model, session, diagnostics);
   }
-  auto compiled = compile_model(model, target, options, diagnostics);
+  auto compiled = compile_model(model, backend, options, diagnostics);
   if (!compiled) return nullptr;
   return create_session(std::move(*compiled), threads, diagnostics);
 }

@@ -13,8 +13,13 @@ using nnefc::Compounds;
 
 constexpr const char* kModelHelp =
     "a folder with graph.nnef, a graph.nnef file, a .tar or .tgz archive of such a folder";
+constexpr const char* kCompilableHelp =
+    "a folder with graph.nnef, a graph.nnef file, a .tar or .tgz archive of such a folder; or "
+    "TVM's "
+    "JSON of a Relax module (tvm.ir.save_json)";
 constexpr const char* kRunnableHelp =
-    "a model (folder, graph.nnef, .tar, .tgz; compiled first) or an artefact of 'nnefc compile'";
+    "a model (folder, graph.nnef, .tar, .tgz, or TVM's JSON of a Relax module; compiled first) or "
+    "an artefact of 'nnefc compile'";
 
 void add_inputs(CLI::App& command, nnefc::ModelOptions& options) {
   command
@@ -56,15 +61,30 @@ void add_quant(CLI::App& command, nnefc::ModelOptions& options) {
 }
 
 void add_target(CLI::App& command, std::string& target) {
-  command.add_option("--target", target, "llvm (this machine's CPU) or TVM's JSON target")
+  command
+      .add_option(
+          "--target", target,
+          "llvm (this machine's CPU), a device (opencl, opencl:1, opencl:NAME), or TVM's JSON "
+          "target")
       ->capture_default_str()
       ->type_name("TARGET");
 }
 
-void add_threads(CLI::App& command, int& threads) {
+void add_database(CLI::App& command, nnefc::TuningChoice& tuning) {
+  command
+      .add_option("--tuning", tuning.database,
+                  "Database of measured kernels, or none; default: $NNEF_TVM_TUNING, else "
+                  "tvm-nnef/tuning.jsonl in the cache folder")
+      ->type_name("FILE");
+}
+
+void add_threads(CLI::App& command, int& threads, bool& pin) {
   command.add_option("--threads", threads, "Threads to run on; 0 is one for each core")
       ->capture_default_str()
       ->check(CLI::Range(0, 4096));
+  command.add_flag("--pin,!--no-pin", pin,
+                   "Keep each thread on a processor of its own, or let the system place them (the "
+                   "default)");
 }
 
 void add_compounds(CLI::App& command, nnefc::ModelOptions& options) {
@@ -116,7 +136,7 @@ int main(int argc, char** argv) {
 
   nnefc::ImportOptions import;
   command = app.add_subcommand("import", "Print or write the Relax module of a model");
-  command->add_option("MODEL", import.model, kModelHelp)->required();
+  command->add_option("MODEL", import.model, kCompilableHelp)->required();
   command->add_option("-o,--output", import.output, "Where to write it (default: stdout)")
       ->type_name("FILE");
   command->add_option("--format", import.format, "TVMScript, or JSON for tvm.ir.load_json")
@@ -131,14 +151,33 @@ int main(int argc, char** argv) {
   nnefc::CompileOptions compile;
   command = app.add_subcommand(
       "compile", "Compile a model to an artefact: one file with code, weights and metadata");
-  command->add_option("MODEL", compile.model, kModelHelp)->required();
+  command->add_option("MODEL", compile.model, kCompilableHelp)->required();
   command->add_option("-o,--output", compile.output, "The artefact to write")
       ->required()
       ->type_name("FILE");
+  command
+      ->add_option("--tune", compile.tuning.seconds,
+                   "Measure kernels that the database does not know, at most so long")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+  add_database(*command, compile.tuning);
   add_target(*command, compile.target);
   add_inputs(*command, compile.options);
   add_quant(*command, compile.options);
   command->callback([&] { action = [&] { return nnefc::compile(compile); }; });
+
+  nnefc::TuneOptions tune;
+  command = app.add_subcommand(
+      "tune", "Measure the kernels of a model; later compilations use what was fastest");
+  command->add_option("MODEL", tune.model, kModelHelp)->required();
+  command->add_option("--seconds", tune.tuning.seconds, "How long to measure at most")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  add_database(*command, tune.tuning);
+  add_target(*command, tune.target);
+  add_inputs(*command, tune.options);
+  add_quant(*command, tune.options);
+  command->callback([&] { action = [&] { return nnefc::tune(tune); }; });
 
   nnefc::RunOptions run;
   command = app.add_subcommand(
@@ -170,8 +209,9 @@ int main(int argc, char** argv) {
       ->add_option("--save-state", run.save_state,
                    "Folder for LABEL.dat of each such variable after the run; may be the same")
       ->type_name("DIR");
+  add_database(*command, run.tuning);
   add_target(*command, run.target);
-  add_threads(*command, run.threads);
+  add_threads(*command, run.threads, run.pin);
   add_inputs(*command, run.options);
   add_quant(*command, run.options);
   command->callback([&] { action = [&] { return nnefc::run(run); }; });
@@ -184,11 +224,21 @@ int main(int argc, char** argv) {
                    "The .npy or .dat file of an input (default: random, seeded)")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
+  add_database(*command, bench.tuning);
   add_target(*command, bench.target);
-  add_threads(*command, bench.threads);
+  add_threads(*command, bench.threads, bench.pin);
   command->add_option("--repeat", bench.repeat, "How many inferences to time")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--profile",
+          [&bench](const std::vector<std::string>& files) {
+            bench.profile = files.empty() ? "" : files[0];
+          },
+          "Also time each kernel: a table, and a page where a file is named")
+      ->expected(0, 1)
+      ->type_name("[FILE.html]");
   command->add_flag("--json", bench.json, "End with one JSON object: {\"times_ms\": [...], ...}");
   add_inputs(*command, bench.options);
   add_quant(*command, bench.options);

@@ -124,8 +124,8 @@ size_t count_outputs(const RunOptions& options) {
 std::optional<Results> run_compiled(const RunOptions& options, nnef::Diagnostics& diagnostics) {
   ModelOptions model = options.options;
   model.every_tensor = !options.dump_all.empty();
-  const auto session =
-      open_session(options.model, options.target, options.threads, model, diagnostics);
+  const auto session = open_session(options.model, {options.target, options.tuning},
+                                    {options.threads, options.pin}, model, diagnostics);
   if (!session) return std::nullopt;
   const auto inputs = gather_inputs(*session, options.inputs, false, diagnostics);
   if (!inputs) return std::nullopt;

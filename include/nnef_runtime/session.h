@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "nnef/diagnostic.h"
+#include "nnef_runtime/program.h"
 
 namespace nnef_runtime {
 
@@ -30,6 +31,12 @@ struct StateSpec {
 
 struct SessionOptions {
   int threads = 0;  ///< 0: one for each physical core
+  /// Each thread stays on a processor of its own, the calling one included: steadier where nothing
+  /// else runs, slower where something does. Else the system places them.
+  bool pin = false;
+  /// Where kernels run (nnef_runtime/devices.h): "opencl", "opencl:1", ...; empty: where the model
+  /// was compiled for, the first device of the kind.
+  std::string device{};
 };
 
 /// A loaded model. Not thread-safe: one run at a time for each session.
@@ -40,16 +47,16 @@ class Session {
   /// them named).
   static std::unique_ptr<Session> open(const std::string& path, const SessionOptions& options,
                                        nnef::Diagnostics& diagnostics);
-  /// A session over a module compiled in this process: `executable` is a relax.VMExecutable; its
-  /// function "main" takes the inputs, the states and the parameters, and returns the outputs and
-  /// the new states.
+  /// A session over a module compiled in this process, for the CPU unless `options` name a device:
+  /// `executable` is a relax.VMExecutable; its function "main" takes the inputs, the states and the
+  /// parameters, and returns the outputs and the new states.
   static std::unique_ptr<Session> create(::tvm::ffi::Module executable,
                                          std::vector<::tvm::ffi::Tensor> parameters,
                                          std::vector<TensorSpec> inputs,
                                          std::vector<TensorSpec> outputs,
                                          const SessionOptions& options,
                                          nnef::Diagnostics& diagnostics,
-                                         std::vector<StateSpec> states = {});
+                                         std::vector<StateSpec> states = {}, Program program = {});
   ~Session();
 
   const std::vector<TensorSpec>& inputs() const;
@@ -61,6 +68,14 @@ class Session {
   /// were.
   std::vector<::tvm::ffi::Tensor> run(const std::vector<::tvm::ffi::Tensor>& inputs,
                                       nnef::Diagnostics& diagnostics);
+
+  /// What each run does; empty when the artefact does not tell.
+  const Program& program() const;
+  /// The same as run(); `milliseconds` become those of each call of program().kernels. Reports
+  /// "run/no-program" when that does not say what was called.
+  std::vector<::tvm::ffi::Tensor> run_timed(const std::vector<::tvm::ffi::Tensor>& inputs,
+                                            std::vector<double>& milliseconds,
+                                            nnef::Diagnostics& diagnostics);
 
   /// What the next run reads from a state, by its place in states(). The tensor stays as it is when
   /// later runs replace the state, and is not to be written to.

@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "compile/compile.h"
+#include "compile/cpu_target.h"
+#include "compile/device_target.h"
 #include "compile/files.h"
 #include "runtime/crc32.h"
 #include "runtime/error_text.h"
@@ -32,7 +34,9 @@ void collect_code(const ffi::Module& module, std::vector<ffi::Module>& code) {
 std::vector<std::string> write_objects(const Compiled& compiled, const fs::path& folder) {
   std::vector<ffi::Module> code;
   collect_code(compiled.executable, code);
-  code.push_back(pack_imports(compiled.executable, target_from_json(compiled.target_json)));
+  const Target target = target_from_json(compiled.target_json);
+  code.push_back(
+      pack_imports(compiled.executable, is_device_target(target) ? host_target() : target));
   std::vector<std::string> objects;
   for (size_t i = 0; i < code.size(); ++i) {
     objects.push_back((folder / fmt::format("{}.o", i)).string());
@@ -119,6 +123,7 @@ bool assemble(const Compiled& compiled, const std::string& library, const std::s
   metadata.cpu_features = compiled.cpu_features;
   metadata.inputs = compiled.inputs;
   metadata.outputs = compiled.outputs;
+  metadata.program = compiled.program;
   append_weights(out, compiled, metadata);
 
   std::string text = nnef_runtime::metadata_to_json(metadata);

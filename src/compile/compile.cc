@@ -2,14 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "compile/cpu_target.h"
+#include "compile/device_target.h"
 #include "compile/kernels/winograd.h"
+#include "compile/origins.h"
+#include "compile/passes/bind_numbers.h"
 #include "compile/passes/fold_affine.h"
+#include "compile/passes/fold_constants.h"
 #include "compile/passes/hoist_constants.h"
 #include "compile/passes/layout.h"
+#include "compile/passes/raise_extremes.h"
+#include "compile/passes/refine_types.h"
 #include "compile/passes/simplify.h"
 #include "compile/pipeline.h"
 #include "compile/schedule/cpu/schedule.h"
+#include "compile/schedule/gpu/schedule.h"
+#include "runtime/cpu_features.h"
 #include "runtime/error_text.h"
 #include "runtime/threads.h"
 #include "runtime/vm.h"
@@ -26,16 +36,38 @@ void report_internal(const std::string& what, nnef::Diagnostics& diagnostics) {
       .help("this is a fault of tvm-nnef, not of the model: please report it with the model");
 }
 
+/// The processor that runs the code which is not in kernels.
+Target host_of(const Target& target) {
+  return is_device_target(target) ? host_target_for_one_run() : target;
+}
+
+/// A machine of this process for a scheduled module that runs once.
+ffi::Module machine_for(const IRModule& scheduled) {
+  ffi::Module executable = build_executable(scheduled, host_target_for_one_run());
+  nnef_runtime::configure_threads(0);
+  return nnef_runtime::start_vm(executable, nnef_runtime::VmAllocator::naive);
+}
+
 /// Runs a module made by split_transform() on this machine.
 std::vector<ffi::Tensor> run_transform(const IRModule& scheduled,
                                        const std::vector<ffi::Tensor>& params) {
-  ffi::Module executable = build_executable(scheduled, host_target_for_one_run());
-  ffi::Module machine = nnef_runtime::start_vm(executable, nnef_runtime::VmAllocator::naive);
-  nnef_runtime::configure_threads(0);
   Array<ffi::Tensor> bundle(params.begin(), params.end());
-  auto made =
-      nnef_runtime::module_function(machine, kTransformName)(bundle).cast<Array<ffi::Tensor>>();
+  auto made = nnef_runtime::module_function(machine_for(scheduled), kTransformName)(bundle)
+                  .cast<Array<ffi::Tensor>>();
   return {made.begin(), made.end()};
+}
+
+/// What depends on small constants alone, computed on this machine.
+IRModule compute_constants(const IRModule& module, nnef::Diagnostics& diagnostics) {
+  const SmallConstants constants = small_constants(module);
+  if (constants.vars.empty()) return module;
+  const IRModule lowered = lower_operators(constants.module, kConstantsName,
+                                           cpu_traits(host_target_for_one_run()), diagnostics);
+  if (diagnostics.has_errors()) return module;
+  const IRModule scheduled = schedule_cpu(lowered, host_target_for_one_run());
+  auto made = nnef_runtime::module_function(machine_for(scheduled), kConstantsName)()
+                  .cast<Array<ffi::Tensor>>();
+  return with_constants(module, constants.vars, {made.begin(), made.end()});
 }
 
 /// The names of main's parameters after its inputs and states.
@@ -52,25 +84,50 @@ std::vector<std::string> parameter_names(const IRModule& module, size_t inputs) 
   return names;
 }
 
-/// A module of kernels and the values of main's parameters after the inputs.
-struct Model {
-  IRModule module;
-  std::vector<ffi::Tensor> params;
-};
+/// Frontends write weights as parameters or as constants, and the same thing in several ways. From
+/// here on, single numbers are constants and everything larger is a parameter.
+Model canonical(const IRModule& module, const std::vector<ffi::Tensor>& params,
+                nnef::Diagnostics& diagnostics) {
+  Model model = bind_numbers(module, "main", params);
+  model.module = simplify(raise_extremes(tidy(model.module)));
+  model.module = simplify(compute_constants(model.module, diagnostics));
+  // Shapes that become known make more of the arithmetic on shapes computable.
+  for (size_t unknown = count_unknown_shapes(model.module), last = 0; unknown != last;) {
+    if (diagnostics.has_errors()) return {};
+    model.module = simplify(refine_types(model.module));
+    model.module = simplify(compute_constants(model.module, diagnostics));
+    last = std::exchange(unknown, count_unknown_shapes(model.module));
+  }
+  model.module = fold_affine(model.module);
+  const HoistedConstants constants = hoist_constants(model.module, "main", Hoist::kArrays);
+  model.module = constants.module;
+  model.params.insert(model.params.end(), constants.values.begin(), constants.values.end());
+  return model;
+}
 
 /// The module with all its operators lowered; what depends on weights alone is computed.
-Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, const Target& target,
-            WinogradUse winograd, nnef::Diagnostics& diagnostics) {
-  const IRModule lean = fold_affine(simplify(tidy(module)));
-  SplitModel split = split_transform(simplify(tidy(convert_layout(lean, target))));
-  IRModule main = use_winograd(split.main, "main", cpu_traits(target), winograd);
-  main = lower_operators(main, "main", diagnostics);
+Model lower(Origins& origins, const std::vector<ffi::Tensor>& params, const Target& target,
+            WinogradUse winograd, Tuner& tuner, nnef::Diagnostics& diagnostics) {
+  const Model lean = canonical(origins.module(), params, diagnostics);
+  if (diagnostics.has_errors()) return {};
+  SplitModel split = split_transform(simplify(tidy(convert_layout(lean.module, target))));
+  origins.count_work(split.main);
+  const bool on_device = is_device_target(target);
+  const CpuTraits traits = cpu_traits(host_of(target));
+  WinogradPlans plans;
+  if (winograd == WinogradUse::kWherePays && !on_device)
+    plans = tuner.plan_convolutions(split.main);
+  IRModule main = split.main;
+  if (!on_device) {
+    main = use_winograd(main, "main", winograd_choice(traits, winograd, std::move(plans)));
+  }
+  main = lower_operators(main, "main", traits, diagnostics, &origins.groups());
   if (diagnostics.has_errors()) return {};
   Model model;
-  if (!params.empty()) {
-    IRModule transform = lower_operators(split.transform, kTransformName, diagnostics);
+  if (!lean.params.empty()) {
+    IRModule transform = lower_operators(split.transform, kTransformName, traits, diagnostics);
     if (diagnostics.has_errors()) return {};
-    model.params = run_transform(schedule_cpu(transform, host_target_for_one_run()), params);
+    model.params = run_transform(schedule_cpu(transform, host_target_for_one_run()), lean.params);
   }
   HoistedConstants constants = hoist_constants(main, "main");
   model.module = constants.module;
@@ -79,8 +136,10 @@ Model lower(const IRModule& module, const std::vector<ffi::Tensor>& params, cons
 }
 
 /// The module with its kernels scheduled and its weights laid out for them.
-Model schedule(const Model& model, const Target& target) {
-  IRModule scheduled = schedule_cpu(model.module, target, WeightLayout::kPack);
+Model schedule(const Model& model, const Target& target, Tuner& tuner) {
+  if (is_device_target(target)) return {schedule_gpu(model.module, target), model.params};
+  IRModule scheduled =
+      schedule_cpu(model.module, target, WeightLayout::kPack, tuner.plan_kernels(model.module));
   if (model.params.empty()) return {scheduled, {}};
   SplitModel split = split_transform(scheduled);
   return {split.main, run_transform(split.transform, model.params)};
@@ -93,13 +152,47 @@ struct Interface {
   std::vector<nnef_runtime::StateSpec> states;
 };
 
-std::optional<Compiled> compile_for(const Target& target, WinogradUse winograd,
+std::string device_name(const ChosenTarget& chosen) {
+  if (chosen.device) return fmt::format("{}:{}", chosen.device->kind, chosen.device->index);
+  return is_device_target(chosen.target) ? target_kind(chosen.target) : "";
+}
+
+/// Whether code for the target can be measured here; reports "tuning/target".
+bool can_measure(const Target& target, nnef::Diagnostics& diagnostics) {
+  if (is_device_target(target)) {
+    diagnostics
+        .error("tuning/target", {},
+               fmt::format("kernels for '{}' are not tuned: only those for CPUs are",
+                           target_kind(target)))
+        .help("leave --tune out, or compile for llvm");
+    return false;
+  }
+  std::vector<std::string> missing = required_features(target);
+  std::erase_if(missing,
+                [](const std::string& name) { return nnef_runtime::has_cpu_feature(name); });
+  if (missing.empty()) return true;
+  diagnostics
+      .error("tuning/target", {},
+             fmt::format("kernels for a CPU with {} cannot be measured on this one, which lacks it",
+                         fmt::join(missing, ", ")))
+      .help("tune on such a CPU; a database from there can be used here by --tuning FILE");
+  return false;
+}
+
+std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOptions& options,
                                     const IRModule& module, const std::vector<ffi::Tensor>& params,
                                     Interface interface, nnef::Diagnostics& diagnostics) {
+  const Target& target = chosen.target;
   TargetScope scope(target);
-  Model lowered = lower(module, params, target, winograd, diagnostics);
+  if (options.tuning.seconds > 0 && !can_measure(target, diagnostics)) return std::nullopt;
+  Tuner tuner(options.tuning, host_of(target), diagnostics);
+  Origins origins(module, options.sources);
+  Model lowered = lower(origins, params, target, options.winograd, tuner, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
-  Model ready = schedule(lowered, target);
+  if (chosen.device && !check_item_types(lowered.module, *chosen.device, diagnostics)) {
+    return std::nullopt;
+  }
+  Model ready = schedule(lowered, target, tuner);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
   if (ready.params.size() != names.size()) {
     TVM_FFI_THROW(ValueError) << "function 'main' needs " << names.size() << " weights, "
@@ -112,7 +205,10 @@ std::optional<Compiled> compile_for(const Target& target, WinogradUse winograd,
                   .outputs = std::move(interface.outputs),
                   .states = std::move(interface.states),
                   .target_json = target_json(target),
-                  .cpu_features = required_features(target)};
+                  .device = device_name(chosen),
+                  .cpu_features = required_features(host_of(target)),
+                  .tuning = tuner.summary(),
+                  .program = origins.program(ready.module)};
 }
 
 }  // namespace
@@ -124,9 +220,9 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
                                 std::vector<nnef_runtime::StateSpec> states) {
   if (!load_compiler(diagnostics)) return std::nullopt;
   try {
-    auto target = choose_target(options.target, diagnostics);
+    auto target = choose_any_target(options.target, diagnostics);
     if (!target) return std::nullopt;
-    return compile_for(*target, options.winograd, module, params,
+    return compile_for(*target, options, module, params,
                        {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
   } catch (const ffi::Error& error) {
     report_internal(nnef_runtime::first_line(error), diagnostics);

@@ -2,19 +2,26 @@
 // will do.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compile/schedule/cpu/schedule.h"
+#include "compile/tune/tuner.h"
 #include "nnef_runtime/session.h"
 #include "tvm/object.h"
 
 namespace nnef_tvm {
 
 struct CompileOptions {
-  std::string target = "llvm";  ///< llvm (this machine's CPU) or TVM's JSON target
+  /// llvm (this machine's CPU), a device of this machine ("opencl", "opencl:1", "opencl:NAME"), or
+  /// TVM's JSON target
+  std::string target = "llvm";
   WinogradUse winograd = WinogradUse::kWherePays;
+  TuningOptions tuning = {};  ///< by default no database, and no measurements
+  /// Where main's variables come from, by their names, as profiles are to say it.
+  std::map<std::string, nnef_runtime::OperationSpec> sources = {};
 };
 
 /// The result: an executable whose "main" takes the inputs, the states and then `parameters`
@@ -27,8 +34,11 @@ struct Compiled {
   std::vector<nnef_runtime::TensorSpec> outputs;
   std::vector<nnef_runtime::StateSpec> states;
   std::string target_json;
+  std::string device;  ///< that the code was compiled for, as "opencl:0"; empty for the CPU
   std::vector<std::string>
       cpu_features;  ///< features that the code uses, by GCC's names ("avx512f")
+  TuningSummary tuning = {};
+  nnef_runtime::Program program;  ///< what a run does
 };
 
 /// `module` has a function "main" that takes inputs, states and parameters, with attribute

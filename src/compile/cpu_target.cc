@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tvm/ffi/extra/json.h>
 
+#include "nnef_runtime/devices.h"
 #include "runtime/cpu_features.h"
 #include "runtime/error_text.h"
 #include "runtime/threads.h"
@@ -13,8 +14,8 @@ namespace nnef_tvm {
 namespace {
 
 constexpr const char* kUsable =
-    "usable: llvm (this machine's CPU), or TVM's JSON such as {\"kind\": \"llvm\", \"mcpu\": "
-    "\"haswell\"}";
+    "usable: llvm (this machine's CPU), a device that 'nnefc devices' lists, or TVM's JSON such as "
+    "{\"kind\": \"llvm\", \"mcpu\": \"haswell\"}";
 
 /// What LLVM must be told beyond the processor's name: virtual machines hide features, and LLVM's
 /// names stand for the features of the whole family.
@@ -52,7 +53,9 @@ bool check_description(const Map<String, Any>& description, nnef::Diagnostics& d
     auto value = (*found).second.as<String>();
     return value.has_value() ? std::string(*value) : "";
   };
-  if (std::string kind = text("kind"); kind != "llvm") {
+  const std::string kind = text("kind");
+  if (!nnef_runtime::device_kind(kind).empty()) return true;
+  if (kind != "llvm") {
     diagnostics
         .error("compile/target", {}, fmt::format("cannot compile for a target of kind '{}'", kind))
         .help(kUsable);

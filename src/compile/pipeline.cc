@@ -7,8 +7,13 @@
 #include <map>
 #include <string_view>
 
+#include "compile/cpu_target.h"
+#include "compile/device_code.h"
+#include "compile/device_target.h"
+#include "compile/kernels/device_functions.h"
 #include "compile/kernels/kernels.h"
 #include "compile/kernels/transcendental.h"
+#include "compile/passes/group_rows.h"
 #include "compile/passes/hold_outputs.h"
 #include "runtime/parallel.h"
 #include "runtime/threads.h"
@@ -78,23 +83,24 @@ SplitModel split_transform(const IRModule& module) {
   return {only(lifted, "main"), only(lifted, kTransformName)};
 }
 
-IRModule lower_operators(const IRModule& module, const std::string& entry,
-                         nnef::Diagnostics& diagnostics) {
+IRModule lower_operators(const IRModule& module, const std::string& entry, const CpuTraits& traits,
+                         nnef::Diagnostics& diagnostics, std::vector<FusionGroup>* groups) {
   register_tir_builder();
   register_transcendentals();
+  register_device_functions();
   IRModule legal = run_pass(relax_pass::legalize_ops(legalisation_map()), module);
   report_unsupported(legal, entry, diagnostics);
   if (diagnostics.has_errors()) return legal;
   // Reshapes become views before fusion, which would make copies with divisions in their indices of
   // them.
-  return run_passes(legal, {
-                               relax_pass::fold_constant(),
-                               relax_pass::rewrite_dataflow_reshape(),
-                               relax_pass::annotate_tir_op_pattern(),
-                               relax_pass::fuse_ops(),
-                               relax_pass::fuse_tir(),
-                               relax_pass::dead_code_elimination({entry}),
-                           });
+  const IRModule kernels = run_passes(legal, {
+                                                 relax_pass::fold_constant(),
+                                                 relax_pass::rewrite_dataflow_reshape(),
+                                                 relax_pass::annotate_tir_op_pattern(),
+                                             });
+  const IRModule fused = run_pass(relax_pass::fuse_ops(), group_rows(kernels, entry, traits));
+  if (groups != nullptr) *groups = fusion_groups(kernels, fused, entry);
+  return run_passes(fused, {relax_pass::fuse_tir(), relax_pass::dead_code_elimination({entry})});
 }
 
 namespace {
@@ -118,18 +124,51 @@ IRModule lower_to_bytecode_form(const IRModule& module) {
 // module of its own costs a few milliseconds; several for each thread even out the work.
 constexpr size_t kModulesPerThread = 4;
 
-std::vector<ffi::Module> build_kernels(const std::vector<NamedFunction>& kernels,
-                                       const Target& target) {
-  size_t threads = static_cast<size_t>(nnef_runtime::physical_cores());
+std::vector<std::vector<NamedFunction>> in_groups(const std::vector<NamedFunction>& kernels) {
+  const size_t threads = static_cast<size_t>(nnef_runtime::physical_cores());
   std::vector<std::vector<NamedFunction>> groups(
       std::min(kernels.size(), threads * kModulesPerThread));
   for (size_t i = 0; i < kernels.size(); ++i) groups[i % groups.size()].push_back(kernels[i]);
+  return groups;
+}
+
+template <typename Work>
+void for_groups(size_t count, const Work& work) {
+  nnef_runtime::parallel_for(count, static_cast<size_t>(nnef_runtime::physical_cores()), work);
+}
+
+std::vector<ffi::Module> build_cpu_kernels(const std::vector<NamedFunction>& kernels,
+                                           const Target& target) {
+  const std::vector<std::vector<NamedFunction>> groups = in_groups(kernels);
   std::vector<ffi::Optional<ffi::Module>> built(groups.size());
-  nnef_runtime::parallel_for(groups.size(), threads, [&](size_t i) {
-    built[i] = build_tir(make_module(groups[i]), target);
-  });
+  for_groups(groups.size(),
+             [&](size_t i) { built[i] = build_tir(make_module(groups[i]), target); });
   std::vector<ffi::Module> modules;
   for (const auto& module : built) modules.push_back(*module);
+  return modules;
+}
+
+/// Modules of the host's code, all of which import one module with all kernels.
+std::vector<ffi::Module> build_device_kernels(const std::vector<NamedFunction>& functions,
+                                              const Target& target) {
+  const Target host = host_target_for_one_run();
+  const Target hosted = with_host(target, host);
+  const std::vector<std::vector<NamedFunction>> groups = in_groups(functions);
+  std::vector<DeviceCode> code(groups.size());
+  std::vector<ffi::Optional<ffi::Module>> built(groups.size());
+  for_groups(groups.size(), [&](size_t i) {
+    code[i] = lower_for_device(make_module(groups[i]), hosted);
+    built[i] = build_host(code[i].host, host);
+  });
+  std::vector<NamedFunction> kernels;
+  for (const DeviceCode& item : code) {
+    for (const NamedFunction& kernel : functions_of(item.kernels)) kernels.push_back(kernel);
+  }
+  std::vector<ffi::Module> modules;
+  for (const auto& module : built) modules.push_back(*module);
+  if (kernels.empty()) return modules;
+  const ffi::Module device = build_device_code(make_module(kernels), target);
+  for (const ffi::Module& module : modules) module->ImportModule(device);
   return modules;
 }
 
@@ -141,7 +180,8 @@ ffi::Module build_executable(const IRModule& scheduled, const Target& target) {
   ExecutableBuilder builder;
   std::vector<NamedFunction> kernels = functions_of(builder.generate(module));
   std::erase_if(kernels, [](const NamedFunction& item) { return !is_prim_func(item.function); });
-  return builder.link(target, build_kernels(kernels, target));
+  return builder.link(target, is_device_target(target) ? build_device_kernels(kernels, target)
+                                                       : build_cpu_kernels(kernels, target));
 }
 
 }  // namespace nnef_tvm

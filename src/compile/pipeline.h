@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "compile/fusion_groups.h"
+#include "compile/schedule/cpu/schedule.h"
 #include "nnef/diagnostic.h"
 #include "tvm/object.h"
 
@@ -12,6 +14,12 @@ namespace nnef_tvm {
 
 /// Composite operators taken apart, bindings in dataflow blocks, common and dead code gone.
 IRModule tidy(const IRModule& module);
+
+/// A module and the values of main's parameters after the inputs.
+struct Model {
+  IRModule module;
+  std::vector<ffi::Tensor> params;
+};
 
 /// A model in two modules: what depends on its parameters alone, and the rest.
 struct SplitModel {
@@ -25,9 +33,11 @@ inline constexpr const char* kTransformName = "main_transform_params";
 SplitModel split_transform(const IRModule& module);
 
 /// Operators to loops: every Relax operator becomes a call of a PrimFunc, constants are folded,
-/// calls are fused. Reports operators that no kernel was found for ("compile/unsupported").
-IRModule lower_operators(const IRModule& module, const std::string& entry,
-                         nnef::Diagnostics& diagnostics);
+/// calls are fused, those along rows as suits the CPU. Reports operators that no kernel was found
+/// for ("compile/unsupported"). Says which calls were fused when `groups` is given.
+IRModule lower_operators(const IRModule& module, const std::string& entry, const CpuTraits& traits,
+                         nnef::Diagnostics& diagnostics,
+                         std::vector<FusionGroup>* groups = nullptr);
 
 /// Memory planning, machine code, bytecode, for kernels that are scheduled.
 ffi::Module build_executable(const IRModule& scheduled, const Target& target);

@@ -30,6 +30,14 @@ std::vector<TensorRef> result_tensors(const nnef::Operation& operation) {
   return refs;
 }
 
+/// The line of the graph that an operation comes from.
+std::string place_of(const nnef::Operation& operation) {
+  const nnef::Location& where =
+      operation.expansion.empty() ? operation.where : operation.expansion.back().where;
+  if (!where) return "";
+  return fmt::format("{}:{}", where.source->name(), where.source->line_column(where.begin).line);
+}
+
 class Importer {
  public:
   Importer(const nnef::Graph& graph, const ImportOptions& options, nnef::Diagnostics& diagnostics)
@@ -186,7 +194,11 @@ bool Importer::lower_operations(BlockBuilder& builder) {
     try {
       results = operation.name == update ? std::vector{updated(context)}
                                          : lower(*find_lowering(operation.name), context);
-      for (size_t i = 0; i < results.size(); ++i) bind(builder, refs.at(i), results[i]);
+      for (size_t i = 0; i < results.size(); ++i) {
+        bind(builder, refs.at(i), results[i]);
+        imported_.operations[field<String>(values_[refs[i].index], "name")] = {
+            operation.name, graph_[refs[0]].name, place_of(operation)};
+      }
     } catch (const ffi::Error& error) {
       diagnostics_.error(
           "import/tvm", operation.where,

@@ -2,6 +2,7 @@
 // frontend).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,13 @@ struct ImportedState {
   ffi::Tensor initial;  ///< a view of the .dat file where that is possible
 };
 
+/// Where a variable of "main" comes from.
+struct ImportedOperation {
+  std::string name;    ///< of the operation, as the graph has it
+  std::string tensor;  ///< its first result
+  std::string source;  ///< "graph.nnef:12"; of the invocation in the graph when it was expanded
+};
+
 struct Imported {
   /// One function "main" of the inputs, the states and, with keep_params, the other variables; it
   /// returns the outputs and the new states. Attributes: num_input counts inputs and states, which
@@ -41,6 +49,8 @@ struct Imported {
   std::vector<ImportedTensor> outputs;
   std::vector<ImportedState> states;
   std::vector<ImportedTensor> param_specs;
+  /// By the names of the variables that operations' results are bound to.
+  std::map<std::string, ImportedOperation> operations;
 };
 
 /// Needs load_compiler(). Operations without a lowering are all reported at once

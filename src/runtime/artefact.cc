@@ -14,6 +14,7 @@
 #include "runtime/artefact_format.h"
 #include "runtime/cpu_features.h"
 #include "runtime/crc32.h"
+#include "runtime/device_tensors.h"
 #include "runtime/error_text.h"
 
 namespace nnef_runtime {
@@ -230,6 +231,35 @@ bool ArtefactFile::check_cpu(nnef::Diagnostics& diagnostics) const {
           fmt::format("compiled for a CPU with {}, which this one lacks", fmt::join(missing, ", ")))
       .help("compile the model on this machine, or for an older CPU by --target");
   return false;
+}
+
+std::optional<DLDevice> ArtefactFile::choose_device(const std::string& wanted,
+                                                    nnef::Diagnostics& diagnostics) const {
+  const CompiledFor& compiled = metadata_.compiled_for;
+  const std::string_view kind = device_kind(compiled.kind);
+  if (!wanted.empty() && device_kind(wanted) != kind) {
+    diagnostics
+        .file_error(
+            "artefact/target", path_, std::nullopt,
+            fmt::format("compiled for '{}', which cannot run on '{}'", compiled.kind, wanted))
+        .help(fmt::format("compile the model for it: nnefc compile MODEL --target {} -o FILE",
+                          wanted));
+    return std::nullopt;
+  }
+  if (kind.empty()) return DLDevice{kDLCPU, 0};
+  const auto device = find_device(wanted.empty() ? std::string(kind) : wanted, diagnostics);
+  if (!device) return std::nullopt;
+  if (device->max_threads < compiled.max_threads || device->shared_bytes < compiled.shared_bytes) {
+    diagnostics
+        .file_error("artefact/target", path_, std::nullopt,
+                    fmt::format("compiled for groups of {} threads that share {} bytes; {} has "
+                                "groups of {} and {} bytes",
+                                compiled.max_threads, compiled.shared_bytes, device->name,
+                                device->max_threads, device->shared_bytes))
+        .help(kRecompile);
+    return std::nullopt;
+  }
+  return dl_device(*device);
 }
 
 std::optional<std::vector<ffi::Tensor>> ArtefactFile::map_parameters(

@@ -24,6 +24,10 @@ class ArtefactFile {
 
   /// Reports "artefact/cpu" when this processor lacks features that the code uses.
   bool check_cpu(nnef::Diagnostics& diagnostics) const;
+  /// Where the kernels are to run: on the CPU, or on a device of the kind that they are compiled
+  /// for; the first of them when `wanted` is empty. Reports "artefact/target" and "device/...".
+  std::optional<DLDevice> choose_device(const std::string& wanted,
+                                        nnef::Diagnostics& diagnostics) const;
   /// The initial states and then the weights, mapped from the file, which stays mapped while any of
   /// them is in use.
   std::optional<std::vector<::tvm::ffi::Tensor>> map_parameters(

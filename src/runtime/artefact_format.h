@@ -9,8 +9,11 @@
 //    "cpu_features": ["avx2", ...], "functions": ["main"],
 //    "inputs":  [{"name", "dtype", "shape"}...], "outputs": [...],
 //    "states": [{"name", "dtype", "shape", "offset", "bytes", "label"}...],   initial values
-//    "parameters": [{"name", "dtype", "shape", "offset", "bytes"}...]}        offsets from the
+//    "parameters": [{"name", "dtype", "shape", "offset", "bytes"}...],        offsets from the
 //    beginning of the file
+//    "operations": [{"name", "tensor", "source"}...],                         may be absent, and
+//    "kernels": [{"name", "flops", "bytes", "operations": [...]}...]}         so may this: see
+//    nnef_runtime::Program
 // "main" takes the inputs, the states and the parameters; it returns the outputs and the new
 // states.
 #pragma once

@@ -35,6 +35,17 @@ json to_json(const StoredState& state) {
   return object;
 }
 
+json to_json(const OperationSpec& operation) {
+  return {{"name", operation.name}, {"tensor", operation.tensor}, {"source", operation.source}};
+}
+
+json to_json(const KernelSpec& kernel) {
+  return {{"name", kernel.name},
+          {"flops", kernel.flops},
+          {"bytes", kernel.bytes},
+          {"operations", kernel.operations}};
+}
+
 template <typename Item>
 json to_json(const std::vector<Item>& items) {
   json list = json::array();
@@ -79,6 +90,17 @@ class Reader {
       fail(fmt::format("'{}' is not a whole number", key));
     }
     return failed() ? 0 : value->get<uint64_t>();
+  }
+
+  /// A list that may be absent.
+  std::vector<json> optional_list(const char* key) {
+    return !failed() && object_.contains(key) ? list(key) : std::vector<json>();
+  }
+
+  double real(const char* key) {
+    const json* value = find(key);
+    if (value != nullptr && !value->is_number()) fail(fmt::format("'{}' is not a number", key));
+    return failed() ? 0 : value->get<double>();
   }
 
   std::vector<json> list(const char* key) {
@@ -129,6 +151,50 @@ StoredState read_state(const json& object, const std::string& where, std::string
   return state;
 }
 
+/// What a target does not say is none.
+CompiledFor read_compiled_for(const json& target) {
+  CompiledFor compiled;
+  if (!target.is_object()) return compiled;
+  const auto number = [&](const char* key) {
+    const auto found = target.find(key);
+    return found != target.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+  };
+  const auto kind = target.find("kind");
+  if (kind != target.end() && kind->is_string()) compiled.kind = kind->get<std::string>();
+  compiled.max_threads = number("max_num_threads");
+  compiled.shared_bytes = number("max_shared_memory_per_block");
+  return compiled;
+}
+
+KernelSpec read_kernel(const json& object, size_t operations, const std::string& where,
+                       std::string& problem) {
+  Reader reader(object, where, problem);
+  KernelSpec kernel{reader.text("name"), reader.real("flops"), reader.number("bytes"), {}};
+  for (const json& place : reader.list("operations")) {
+    if (!place.is_number_unsigned() || place.get<uint64_t>() >= operations) {
+      reader.fail("'operations' has an item that is not the place of an operation");
+      break;
+    }
+    kernel.operations.push_back(place.get<uint32_t>());
+  }
+  return kernel;
+}
+
+Program read_program(Reader& reader, std::string& problem) {
+  Program program;
+  for (const json& item : reader.optional_list("operations")) {
+    Reader operation(item, fmt::format("operations[{}]", program.operations.size()), problem);
+    program.operations.push_back(
+        {operation.text("name"), operation.text("tensor"), operation.text("source")});
+  }
+  for (const json& item : reader.optional_list("kernels")) {
+    program.kernels.push_back(read_kernel(item, program.operations.size(),
+                                          fmt::format("kernels[{}]", program.kernels.size()),
+                                          problem));
+  }
+  return program;
+}
+
 }  // namespace
 
 std::string metadata_to_json(const ArtefactMetadata& metadata) {
@@ -141,7 +207,9 @@ std::string metadata_to_json(const ArtefactMetadata& metadata) {
                  {"inputs", to_json(metadata.inputs)},
                  {"outputs", to_json(metadata.outputs)},
                  {"states", to_json(metadata.states)},
-                 {"parameters", to_json(metadata.parameters)}};
+                 {"parameters", to_json(metadata.parameters)},
+                 {"operations", to_json(metadata.program.operations)},
+                 {"kernels", to_json(metadata.program.kernels)}};
   // Names are bytes of the model's files, not necessarily UTF-8.
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -151,7 +219,10 @@ std::optional<ArtefactMetadata> metadata_from_json(const std::string& text, std:
   problem.clear();
   ArtefactMetadata metadata;
   Reader reader(object, "the metadata", problem);
-  if (const json* target = reader.find("target")) metadata.target_json = target->dump();
+  if (const json* target = reader.find("target")) {
+    metadata.target_json = target->dump();
+    metadata.compiled_for = read_compiled_for(*target);
+  }
   for (const json& feature : reader.list("cpu_features")) {
     if (!feature.is_string()) {
       reader.fail("'cpu_features' has an item that is not a string");
@@ -174,6 +245,7 @@ std::optional<ArtefactMetadata> metadata_from_json(const std::string& text, std:
     metadata.parameters.push_back(
         read_parameter(item, fmt::format("parameters[{}]", metadata.parameters.size()), problem));
   }
+  metadata.program = read_program(reader, problem);
   if (reader.failed()) return std::nullopt;
   return metadata;
 }

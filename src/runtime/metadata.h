@@ -21,13 +21,22 @@ struct StoredState {
   std::string label;
 };
 
+/// What the target says of where kernels can run.
+struct CompiledFor {
+  std::string kind;  ///< "llvm", "opencl", ...
+  int64_t max_threads = 0;
+  int64_t shared_bytes = 0;
+};
+
 struct ArtefactMetadata {
   std::string target_json;
+  CompiledFor compiled_for;  ///< read from target_json
   std::vector<std::string> cpu_features;
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
   std::vector<StoredState> states;
   std::vector<ParameterSpec> parameters;
+  Program program;
 };
 
 std::string metadata_to_json(const ArtefactMetadata& metadata);

@@ -9,7 +9,9 @@
 
 #include "runtime/artefact.h"
 #include "runtime/artefact_format.h"
+#include "runtime/device_tensors.h"
 #include "runtime/error_text.h"
+#include "runtime/kernel_timer.h"
 #include "runtime/metadata.h"
 #include "runtime/parallel.h"
 #include "runtime/threads.h"
@@ -26,26 +28,43 @@ struct Session::Model {
   std::vector<TensorSpec> outputs;
   std::vector<StateSpec> states;
   std::vector<ffi::Tensor> values;  // of the states, for the next run
+  Program program;
   SessionOptions options;
+  DLDevice device{kDLCPU, 0};
+  std::vector<ffi::Tensor> uploads;  // on a device: the inputs of the last run
+  std::vector<ffi::Tensor> mirrors;  // on a device: the states that were asked for, on the CPU
   ffi::Optional<ffi::Module> machine;
   ffi::Function main;
   std::vector<ffi::AnyView> arguments;  // the inputs of a run, the states, the parameters
 
   /// Throws tvm::ffi::Error.
   void start(const ffi::Module& executable) {
-    machine = start_vm(executable, VmAllocator::pooled);
+    machine = start_vm(executable, VmAllocator::pooled, device);
     main = module_function(*machine, "main");
     const size_t before = inputs.size() + states.size();
     arguments.resize(before + parameters.size());
+    for (ffi::Tensor& parameter : parameters) parameter = where_kernels_run(parameter);
     for (size_t i = 0; i < parameters.size(); ++i) arguments[before + i] = parameters[i];
     reset();
   }
 
   void reset() {
     values.clear();
-    for (const StateSpec& state : states) values.push_back(state.initial);
+    for (const StateSpec& state : states) values.push_back(where_kernels_run(state.initial));
+    mirrors.assign(states.size(), ffi::Tensor());
   }
 
+  bool on_device() const { return device.device_type != kDLCPU; }
+  /// A copy on the device; on the CPU, the tensor itself.
+  ffi::Tensor where_kernels_run(const ffi::Tensor& tensor) const {
+    return on_device() ? copy_to_device(tensor, device) : tensor;
+  }
+
+  /// Copies of the inputs on the device, in the memory of the last ones where that fits.
+  std::vector<ffi::Tensor> upload(const std::vector<ffi::Tensor>& inputs);
+  /// Takes the results apart into outputs, which it returns, and the new states.
+  std::vector<ffi::Tensor> keep_states(std::vector<ffi::Tensor> results,
+                                       const std::vector<ffi::Tensor>& ready);
   /// The results of main. Throws tvm::ffi::Error.
   std::vector<ffi::Tensor> call(const std::vector<ffi::Tensor>& ready);
 };
@@ -150,10 +169,47 @@ void make_machine_code(const ffi::Module& executable) {
 std::vector<ffi::Tensor> Session::Model::call(const std::vector<ffi::Tensor>& ready) {
   std::copy(ready.begin(), ready.end(), arguments.begin());
   std::copy(values.begin(), values.end(), arguments.begin() + static_cast<ptrdiff_t>(ready.size()));
-  configure_threads(options.threads);
+  configure_threads(options.threads, options.pin);
   ffi::Any result;
   main.CallPacked(arguments.data(), static_cast<int32_t>(arguments.size()), &result);
   return result_tensors(result);
+}
+
+std::vector<ffi::Tensor> Session::Model::upload(const std::vector<ffi::Tensor>& inputs) {
+  uploads.resize(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    ffi::Tensor& copy = uploads[i];
+    const ffi::ShapeView shape = inputs[i].shape();
+    if (copy.defined() && std::ranges::equal(copy.shape(), shape)) {
+      copy_to_device(inputs[i], copy);
+    } else {
+      copy = copy_to_device(inputs[i], device);
+    }
+  }
+  return uploads;
+}
+
+std::vector<ffi::Tensor> Session::Model::keep_states(std::vector<ffi::Tensor> results,
+                                                     const std::vector<ffi::Tensor>& ready) {
+  const auto count = static_cast<ptrdiff_t>(outputs.size());
+  std::vector<ffi::Tensor> next(results.begin() + count, results.end());
+  results.resize(outputs.size());
+  if (on_device()) {
+    for (ffi::Tensor& result : results) result = copy_to_host(result);
+    // A state that is an input keeps the memory.
+    for (ffi::Tensor& input : uploads) {
+      const auto is_input = [&](const ffi::Tensor& t) { return t.data_ptr() == input.data_ptr(); };
+      if (std::ranges::any_of(next, is_input)) input = ffi::Tensor();
+    }
+  } else {
+    // Inputs are the caller's to change, so that a state that is one needs memory of its own; an
+    // output is, so that one that is an input, a weight or a state does.
+    own(next, {&ready});
+    own(results, {&ready, &parameters, &values, &next});
+  }
+  values = std::move(next);
+  mirrors.assign(values.size(), ffi::Tensor());
+  return results;
 }
 
 Session::Session(std::unique_ptr<Model> model) : model_(std::move(model)) {}
@@ -161,12 +217,23 @@ Session::~Session() = default;
 const std::vector<TensorSpec>& Session::inputs() const { return model_->inputs; }
 const std::vector<TensorSpec>& Session::outputs() const { return model_->outputs; }
 const std::vector<StateSpec>& Session::states() const { return model_->states; }
-const ffi::Tensor& Session::state(size_t index) const { return model_->values.at(index); }
+const Program& Session::program() const { return model_->program; }
+
+const ffi::Tensor& Session::state(size_t index) const {
+  const ffi::Tensor& value = model_->values.at(index);
+  if (!model_->on_device()) return value;
+  ffi::Tensor& mirror = model_->mirrors.at(index);
+  if (!mirror.defined()) mirror = copy_to_host(value);
+  return mirror;
+}
+
 void Session::reset_states() { model_->reset(); }
 
 bool Session::set_state(size_t index, const ffi::Tensor& value, nnef::Diagnostics& diagnostics) {
   if (!check_tensor(value, model_->states.at(index).tensor, "state", diagnostics)) return false;
-  model_->values[index] = copy_of(value);
+  model_->values[index] =
+      model_->on_device() ? copy_to_device(value, model_->device) : copy_of(value);
+  model_->mirrors[index] = ffi::Tensor();
   return true;
 }
 
@@ -176,6 +243,8 @@ std::unique_ptr<Session> Session::open(const std::string& path, const SessionOpt
   if (!artefact || !artefact->check_cpu(diagnostics) || !load_tvm_runtime(diagnostics)) {
     return nullptr;
   }
+  const auto device = artefact->choose_device(options.device, diagnostics);
+  if (!device) return nullptr;
   auto parameters = artefact->map_parameters(diagnostics);
   if (!parameters) return nullptr;
   auto executable = artefact->load_executable(diagnostics);
@@ -185,7 +254,9 @@ std::unique_ptr<Session> Session::open(const std::string& path, const SessionOpt
   model->parameters = std::move(*parameters);
   model->inputs = artefact->metadata().inputs;
   model->outputs = artefact->metadata().outputs;
+  model->program = artefact->metadata().program;
   model->options = options;
+  model->device = *device;
   model->artefact = std::move(artefact);
   try {
     model->start(*executable);
@@ -200,14 +271,20 @@ std::unique_ptr<Session> Session::open(const std::string& path, const SessionOpt
 std::unique_ptr<Session> Session::create(
     ffi::Module executable, std::vector<ffi::Tensor> parameters, std::vector<TensorSpec> inputs,
     std::vector<TensorSpec> outputs, const SessionOptions& options, nnef::Diagnostics& diagnostics,
-    std::vector<StateSpec> states) {
+    std::vector<StateSpec> states, Program program) {
   if (!load_tvm_runtime(diagnostics)) return nullptr;
   auto model = std::make_unique<Model>();
   model->parameters = std::move(parameters);
   model->inputs = std::move(inputs);
   model->outputs = std::move(outputs);
   model->states = std::move(states);
+  model->program = std::move(program);
   model->options = options;
+  if (!options.device.empty()) {
+    const auto device = find_device(options.device, diagnostics);
+    if (!device) return nullptr;
+    model->device = dl_device(*device);
+  }
   try {
     make_machine_code(executable);
     model->start(executable);
@@ -235,7 +312,7 @@ std::vector<ffi::Tensor> Session::run(const std::vector<ffi::Tensor>& inputs,
   }
   std::vector<ffi::Tensor> results;
   try {
-    results = model.call(ready);
+    results = model.call(model.on_device() ? model.upload(ready) : ready);
   } catch (const ffi::Error& error) {
     diagnostics.error("run/failed", {}, fmt::format("the run failed: {}", first_line(error)));
     return {};
@@ -247,13 +324,34 @@ std::vector<ffi::Tensor> Session::run(const std::vector<ffi::Tensor>& inputs,
                                   results.size(), count, model.states.size()));
     return {};
   }
-  std::vector<ffi::Tensor> states(results.begin() + static_cast<ptrdiff_t>(count), results.end());
-  results.resize(count);
-  // Inputs are the caller's to change, so that a state that is one needs memory of its own; an
-  // output is, so that one that is an input, a weight or a state does.
-  own(states, {&ready});
-  own(results, {&ready, &model.parameters, &model.values, &states});
-  model.values = std::move(states);
+  try {
+    return model.keep_states(std::move(results), ready);
+  } catch (const ffi::Error& error) {
+    diagnostics.error("run/failed", {}, fmt::format("the run failed: {}", first_line(error)));
+    return {};
+  }
+}
+
+std::vector<ffi::Tensor> Session::run_timed(const std::vector<ffi::Tensor>& inputs,
+                                            std::vector<double>& milliseconds,
+                                            nnef::Diagnostics& diagnostics) {
+  KernelTimer timer(*model_->machine);
+  std::vector<ffi::Tensor> results = run(inputs, diagnostics);
+  if (diagnostics.has_errors()) return {};
+  const std::vector<KernelSpec>& kernels = model_->program.kernels;
+  const bool as_told = std::equal(
+      timer.calls().begin(), timer.calls().end(), kernels.begin(), kernels.end(),
+      [](const KernelTimer::Call& call, const KernelSpec& spec) { return call.name == spec.name; });
+  if (!as_told) {
+    diagnostics
+        .error("run/no-program", {},
+               fmt::format("{} kernels were called, and the model tells of {}",
+                           timer.calls().size(), kernels.size()))
+        .help("compile the model again: artefacts of older versions do not say what they call");
+    return {};
+  }
+  milliseconds.clear();
+  for (const KernelTimer::Call& call : timer.calls()) milliseconds.push_back(call.milliseconds);
   return results;
 }
 

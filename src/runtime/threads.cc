@@ -10,6 +10,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace nnef_runtime {
@@ -47,15 +48,21 @@ const std::vector<int>& initial_cpus() {
   return cpus;
 }
 
-int default_threads() {
-  const char* text = std::getenv("TVM_NUM_THREADS");
-  int wanted = text == nullptr ? 0 : std::atoi(text);
-  return wanted > 0 ? wanted : physical_cores();
-}
-
-// How TVM spreads threads (threading::ThreadGroup::AffinityMode): the system places all of them on
-// the given processors.
+// How TVM spreads threads (threading::ThreadGroup::AffinityMode): each on one of the given
+// processors, or all of them on all of these, where the system places them.
+constexpr int kOneForEach = -2;
 constexpr int kShareAllCores = -3;
+
+/// The allowed processors, one of each core before the second of any.
+std::vector<int> cores_first() {
+  std::vector<int> first;
+  std::vector<int> others;
+  std::set<std::string> cores;
+  for (int cpu : initial_cpus())
+    (cores.insert(core_of(cpu)).second ? first : others).push_back(cpu);
+  first.insert(first.end(), others.begin(), others.end());
+  return first;
+}
 
 }  // namespace
 
@@ -68,21 +75,26 @@ int physical_cores() {
   return count;
 }
 
-void configure_threads(int threads) {
+int default_threads() {
+  const char* text = std::getenv("TVM_NUM_THREADS");
+  int wanted = text == nullptr ? 0 : std::atoi(text);
+  return wanted > 0 ? wanted : physical_cores();
+}
+
+void configure_threads(int threads, bool pin) {
   // TVM keeps one pool for each calling thread.
-  thread_local int configured = 0;
+  thread_local std::pair<int, bool> configured = {0, false};
   if (threads <= 0) threads = default_threads();
-  if (threads == configured) return;
+  if (std::pair(threads, pin) == configured) return;
   // The pool is made as large as this list; processors repeat when more threads are asked for.
+  const std::vector<int> allowed = pin ? cores_first() : initial_cpus();
   ffi::Array<ffi::String> cpus;
-  size_t pool = std::max<size_t>(initial_cpus().size(), threads);
-  for (size_t i = 0; i < pool; ++i) {
-    cpus.push_back(std::to_string(initial_cpus()[i % initial_cpus().size()]));
-  }
+  size_t pool = std::max<size_t>(allowed.size(), threads);
+  for (size_t i = 0; i < pool; ++i) cpus.push_back(std::to_string(allowed[i % allowed.size()]));
   static const ffi::Function configure =
       ffi::Function::GetGlobalRequired("runtime.config_threadpool");
-  configure(kShareAllCores, threads, cpus);
-  configured = threads;
+  configure(pin ? kOneForEach : kShareAllCores, threads, cpus);
+  configured = {threads, pin};
 }
 
 }  // namespace nnef_runtime

@@ -12,10 +12,16 @@ ffi::Function module_function(const ffi::Module& module, const char* name) {
   return *function;
 }
 
-ffi::Module start_vm(const ffi::Module& executable, VmAllocator allocator) {
+ffi::Module start_vm(const ffi::Module& executable, VmAllocator allocator, DLDevice device) {
   auto machine = module_function(executable, "vm_load_executable")().cast<ffi::Module>();
-  module_function(machine, "vm_initialization")(static_cast<int>(kDLCPU), 0,
-                                                static_cast<int>(allocator));
+  const ffi::Function initialise = module_function(machine, "vm_initialization");
+  const int cpu = kDLCPU;
+  const int memory = static_cast<int>(allocator);
+  if (device.device_type == kDLCPU) {
+    initialise(cpu, 0, memory);
+  } else {
+    initialise(static_cast<int>(device.device_type), device.device_id, memory, cpu, 0, memory);
+  }
   return machine;
 }
 

@@ -12,8 +12,10 @@ enum class VmAllocator : int {
   pooled = 2,  ///< kept for later runs
 };
 
-/// A machine on the CPU. Needs libtvm_runtime. Throws tvm::ffi::Error.
-::tvm::ffi::Module start_vm(const ::tvm::ffi::Module& executable, VmAllocator allocator);
+/// A machine whose kernels run on a device; the rest of it always runs on the CPU. Needs
+/// libtvm_runtime and the device's plug-in. Throws tvm::ffi::Error.
+::tvm::ffi::Module start_vm(const ::tvm::ffi::Module& executable, VmAllocator allocator,
+                            DLDevice device = {kDLCPU, 0});
 
 /// A function of a module that must be there. Throws tvm::ffi::Error.
 ::tvm::ffi::Function module_function(const ::tvm::ffi::Module& module, const char* name);

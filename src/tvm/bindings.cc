@@ -1,6 +1,7 @@
 #include "tvm/bindings.h"
 
 #include "tvm/ir.h"
+#include "tvm/ir_module.h"
 
 namespace nnef_tvm {
 namespace {
@@ -69,8 +70,41 @@ Expr with_args(const Expr& original, const Array<Expr>& args) {
                     field<Array<Type>>(original, "ty_args"), nullptr);
 }
 
+Expr untyped(const Expr& original, const Array<Expr>& args) {
+  return call<Expr>("ir.Call", call<Type>("ir.TypeMissing"), field<Expr>(original, "op"), args,
+                    field<ffi::Optional<ObjectRef>>(original, "attrs"),
+                    field<Array<Type>>(original, "ty_args"), nullptr);
+}
+
+Expr with_names(const Expr& function, const std::unordered_map<const void*, std::string>& names) {
+  Expr renamed = function;
+  for (const auto& [key, constructor] :
+       {std::pair("ir.Var", "ir.Var"), std::pair("relax.expr.DataflowVar", "relax.DataflowVar")}) {
+    std::unordered_map<const void*, ObjectRef> made;
+    renamed = replace_objects(renamed, key, [&](const ObjectRef& var) -> ObjectRef {
+      const auto name = names.find(var.get());
+      if (name == names.end()) return var;
+      ObjectRef& replacement = made[var.get()];
+      if (!replacement.defined()) {
+        replacement = call<ObjectRef>(constructor, name->second, type_of(as<Expr>(var)), nullptr);
+      }
+      return replacement;
+    });
+  }
+  return renamed;
+}
+
+Expr with_attrs_of(const Expr& function, const Expr& other) {
+  return call<Expr>("relax.Function", field<Array<Var>>(function, "params"),
+                    field<Expr>(function, "body"), field<ObjectRef>(function, "ret_ty"),
+                    field<bool>(function, "is_pure"), field<ObjectRef>(other, "attrs"), nullptr);
+}
+
 std::optional<std::vector<int64_t>> known_shape(const Expr& expr) {
-  const Type type = type_of(expr);
+  return known_shape(type_of(expr));
+}
+
+std::optional<std::vector<int64_t>> known_shape(const Type& type) {
   if (type_key(type) != "relax.TensorType") return std::nullopt;
   const auto shape = field<ffi::Optional<ObjectRef>>(type, "shape");
   if (!shape.has_value() || type_key(*shape) != "relax.expr.ShapeExpr") return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tvm/object.h"
@@ -30,8 +31,15 @@ std::string operator_name(const ObjectRef& expr);
 Array<Expr> args_of(const Expr& call);
 /// The same operator on other arguments whose result is of the same type.
 Expr with_args(const Expr& call, const Array<Expr>& args);
+/// The same, of a type that is still to be inferred.
+Expr untyped(const Expr& call, const Array<Expr>& args);
+/// The function with other names for variables that it binds.
+Expr with_names(const Expr& function, const std::unordered_map<const void*, std::string>& names);
+/// The function with the attributes of another.
+Expr with_attrs_of(const Expr& function, const Expr& other);
 
 /// The extents of a tensor expression whose type is known; nullopt when one is symbolic.
 std::optional<std::vector<int64_t>> known_shape(const Expr& expr);
+std::optional<std::vector<int64_t>> known_shape(const Type& type);
 
 }  // namespace nnef_tvm

@@ -1,5 +1,7 @@
 #include "tvm/build.h"
 
+#include "tvm/ir_module.h"
+#include "tvm/prefetch.h"
 #include "tvm/target.h"
 #include "tvm/transform.h"
 
@@ -10,8 +12,48 @@ ffi::Module build_tir(const IRModule& prim_funcs, const Target& target) {
   TargetScope scope(hosted);
   MaskedVectorsScope masked;
   IRModule module = run_pass(tir_pass::bind_target(hosted), prim_funcs);
-  for (const Pass& pass : tir_pass::lowering_for_cpu()) module = run_pass(pass, module);
+  for (const Pass& pass : tir_pass::loops_for_cpu()) module = run_pass(pass, module);
+  module = insert_prefetches(module);
+  for (const Pass& pass : tir_pass::code_for_cpu()) module = run_pass(pass, module);
   return call<ffi::Module>("target.build.llvm", module, target);
+}
+
+namespace {
+
+IRModule run_passes(IRModule module, const Array<Pass>& passes) {
+  for (const Pass& pass : passes) module = run_pass(pass, module);
+  return module;
+}
+
+bool is_for_host(const Expr& function) {
+  const auto target = function_attr(function, "target");
+  return !target || target_kind(target->cast<Target>()) == "llvm";
+}
+
+}  // namespace
+
+DeviceCode lower_for_device(const IRModule& prim_funcs, const Target& target) {
+  TargetScope scope(target);
+  const IRModule bound = run_pass(tir_pass::bind_target(target), prim_funcs);
+  std::vector<NamedFunction> host, kernels;
+  for (const NamedFunction& item :
+       functions_of(run_passes(bound, tir_pass::lowering_for_device()))) {
+    (is_for_host(item.function) ? host : kernels).push_back(item);
+  }
+  return {run_passes(make_module(host), tir_pass::lowering_of_host()),
+          run_passes(make_module(kernels), tir_pass::lowering_of_kernels())};
+}
+
+ffi::Module build_host(const IRModule& host, const Target& target) {
+  TargetScope scope(target);
+  return call<ffi::Module>("target.build.llvm", host, target);
+}
+
+ffi::Module build_kernels(const IRModule& kernels, const Target& target) {
+  TargetScope scope(target);
+  const std::string kind = target_kind(target);
+  return ffi::Function::GetGlobalRequired("target.build." + kind)(kernels, target)
+      .cast<ffi::Module>();
 }
 
 namespace {

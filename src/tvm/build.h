@@ -11,6 +11,18 @@ namespace nnef_tvm {
 /// Lowers and compiles every PrimFunc of the module for a CPU.
 ffi::Module build_tir(const IRModule& prim_funcs, const Target& target);
 
+/// Functions for a device: the kernels, and what calls them on the host.
+struct DeviceCode {
+  IRModule host;
+  IRModule kernels;
+};
+/// Lowers every PrimFunc of the module, whose loops are bound to threads, for a target with a host.
+DeviceCode lower_for_device(const IRModule& prim_funcs, const Target& target);
+/// Machine code for the host's half.
+ffi::Module build_host(const IRModule& host, const Target& target);
+/// TVM's own code for the kernels, which its module carries but may be unable to run.
+ffi::Module build_kernels(const IRModule& kernels, const Target& target);
+
 /// Gives TVM's constant folding its builder of functions, unless there is one (in a Python process
 /// that imported tvm).
 void register_tir_builder();

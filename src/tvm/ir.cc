@@ -84,6 +84,10 @@ Expr tuple_get_item(Expr tuple, int64_t index) {
   return call<Expr>("ir.TupleGetItem", tuple, index, nullptr);
 }
 
+Expr call_function(const GlobalVar& function, const Array<Expr>& args, const Type& result) {
+  return call<Expr>("ir.Call", result, function, args, nullptr, Array<Type>(), nullptr);
+}
+
 Expr prim_tuple(std::span<const int64_t> values) { return tuple(int_imms(values)); }
 
 Expr constant(ffi::Tensor value) {
@@ -166,10 +170,6 @@ std::string script(const ObjectRef& object, bool metadata) {
   config.Set("show_meta", metadata);
   return call<std::string>("node.TVMScriptPrinterScript", object,
                            call<ObjectRef>("node.PrinterConfig", config));
-}
-
-std::string to_json(const ObjectRef& object) {
-  return call<std::string>("ffi.ToJSONGraphString", object, nullptr);
 }
 
 }  // namespace nnef_tvm

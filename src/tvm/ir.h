@@ -36,6 +36,8 @@ Var var(const std::string& name, Type type);
 GlobalVar global_var(const std::string& name);
 Expr tuple(Array<Expr> fields);
 Expr tuple_get_item(Expr tuple, int64_t index);
+/// A call of another function of the module.
+Expr call_function(const GlobalVar& function, const Array<Expr>& args, const Type& result);
 /// A tuple of compile-time integers, as the operators on slices take them.
 Expr prim_tuple(std::span<const int64_t> values);
 /// Shares the tensor's memory.
@@ -67,7 +69,5 @@ DLDataType dtype_of(const Expr& expr);
 /// TVMScript of a module or function. With `metadata`, constants are written out, so that the text
 /// parses back.
 std::string script(const ObjectRef& object, bool metadata = false);
-/// TVM's own serialisation (tvm.ir.load_json reads it).
-std::string to_json(const ObjectRef& object);
 
 }  // namespace nnef_tvm

@@ -58,6 +58,15 @@ Expr with_function_attr(const Expr& function, const std::string& key, const Any&
   return call<Expr>("ir.BaseFuncWithAttr", function, key, value);
 }
 
+Expr without_function_attr(const Expr& function, const std::string& key) {
+  return call<Expr>("ir.BaseFuncWithoutAttr", function, key);
+}
+
+uint64_t structural_hash(const Expr& expr) {
+  return static_cast<uint64_t>(call<int64_t>("ffi.StructuralHash", expr, /*map_free_vars=*/true,
+                                             /*skip_tensor_content=*/false));
+}
+
 std::vector<std::string> called_operators(const Expr& function) {
   std::vector<std::string> names;
   auto visit = [&](const ObjectRef& node) {
@@ -77,10 +86,6 @@ Expr replace_objects(const Expr& root, const char* key,
   TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeKeyToIndex(&name, &type_index));
   Array<Any> entry{type_index, ffi::Function::FromTyped(replacement)};
   return call<Expr>("ffi.StructuralMap", root, Array<Any>{entry}, Array<Any>(), kChildrenFirst);
-}
-
-ObjectRef from_json(const std::string& text) {
-  return call<ObjectRef>("ffi.FromJSONGraphString", text);
 }
 
 }  // namespace nnef_tvm

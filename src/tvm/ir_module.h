@@ -33,6 +33,10 @@ Expr with_params_and_body(const Expr& function, const Array<Var>& more_params, c
 
 std::optional<Any> function_attr(const Expr& function, const std::string& key);
 Expr with_function_attr(const Expr& function, const std::string& key, const Any& value);
+Expr without_function_attr(const Expr& function, const std::string& key);
+
+/// Equal for expressions of equal structure, whatever their variables are called, in every process.
+uint64_t structural_hash(const Expr& expr);
 
 /// The names of the operators that a Relax function calls, one for each call, in order.
 std::vector<std::string> called_operators(const Expr& function);
@@ -40,8 +44,5 @@ std::vector<std::string> called_operators(const Expr& function);
 /// A copy of an expression in which every object of type `key` ("ir.GenericConst") is replaced.
 Expr replace_objects(const Expr& root, const char* key,
                      const std::function<ObjectRef(const ObjectRef&)>& replacement);
-
-/// The reverse of TVM's own serialisation (tvm.ir.save_json).
-ObjectRef from_json(const std::string& text);
 
 }  // namespace nnef_tvm

@@ -9,17 +9,23 @@ namespace {
 constexpr int kAboveOthers = 99;  // priority; TVM's own rules have 10
 }
 
-void set_lowering(const char* target_kind, const char* op, Lowering lowering) {
+void set_call_lowering(const char* target_kind, const char* op, CallLowering lowering) {
   const auto attribute = std::string(target_kind) + ".FLowerIntrinsic";
   const auto before =
       call("ir.OpGetAttr", call<ObjectRef>("ir.GetOp", op), attribute).as<ffi::Function>();
   const auto rule = [before, lowering = std::move(lowering)](const PrimExpr& expr) -> PrimExpr {
-    if (auto lowered = lowering(field<Array<PrimExpr>>(expr, "args"))) return *lowered;
+    if (auto lowered = lowering(expr)) return *lowered;
     // A call that comes back unchanged goes on to TVM's rules for all targets.
     return before ? (*before)(expr).cast<PrimExpr>() : expr;
   };
   call<void>("tirx.RegisterOpLowerIntrinsic", op, ffi::Function::FromTyped(rule), target_kind,
              kAboveOthers);
+}
+
+void set_lowering(const char* target_kind, const char* op, Lowering lowering) {
+  set_call_lowering(target_kind, op, [lowering = std::move(lowering)](const PrimExpr& call) {
+    return lowering(field<Array<PrimExpr>>(call, "args"));
+  });
 }
 
 void mark_vectorizable(const char* op) {

@@ -12,6 +12,10 @@ namespace nnef_tvm {
 /// The replacement of a call with these arguments (scalars or vectors); nullopt leaves it to TVM.
 using Lowering = std::function<std::optional<PrimExpr>(const Array<PrimExpr>& args)>;
 
+/// The same for the whole call, which has a type of its own.
+using CallLowering = std::function<std::optional<PrimExpr>(const PrimExpr& call)>;
+void set_call_lowering(const char* target_kind, const char* op, CallLowering lowering);
+
 /// For targets of a kind: "llvm".
 void set_lowering(const char* target_kind, const char* op, Lowering lowering);
 

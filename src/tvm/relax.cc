@@ -154,6 +154,11 @@ Expr conv(Expr x, Expr weight, const Ints& stride, const Ints& padding, const In
                     names.data, names.weight, nullptr, nullptr);
 }
 
+Expr conv2d_channels_last(Expr x, Expr weight, const Ints& stride, const Ints& padding) {
+  return call<Expr>("relax.op.nn.conv2d", x, weight, ints(stride), ints(padding), ints({1, 1}),
+                    int64_t{1}, "NHWC", "HWIO", "NHWC", nullptr);
+}
+
 Expr conv_transpose(Expr x, Expr weight, const Ints& stride, const Ints& padding,
                     const Ints& output_padding, const Ints& dilation, int64_t groups) {
   const WindowNames& names = names_for(stride);

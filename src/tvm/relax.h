@@ -120,6 +120,8 @@ Expr topk(Expr x, int64_t k, int64_t axis, bool largest);
 // befores, then all afters.
 Expr conv(Expr x, Expr weight, const Ints& stride, const Ints& padding, const Ints& dilation,
           int64_t groups);
+/// Of N, H, W, C with a weight [H, W, in channels, out channels].
+Expr conv2d_channels_last(Expr x, Expr weight, const Ints& stride, const Ints& padding);
 /// The weight is [in channels, out channels / groups, spatial...].
 Expr conv_transpose(Expr x, Expr weight, const Ints& stride, const Ints& padding,
                     const Ints& output_padding, const Ints& dilation, int64_t groups);

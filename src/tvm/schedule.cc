@@ -104,6 +104,10 @@ bool TirSchedule::is_output(const Block& block) const {
   return call<bool>("s_tir.schedule.IsOutputBlock", handle_, block);
 }
 
+bool TirSchedule::is_parallel(const Loop& loop) const {
+  return call<std::string>("s_tir.schedule.GetLoopIterType", handle_, loop) == "S";
+}
+
 bool TirSchedule::has_trivial_binding(const Block& block) const {
   return call<bool>("s_tir.schedule.IsTrivialBinding", handle_, block);
 }
@@ -120,10 +124,12 @@ std::vector<Loop> TirSchedule::split_beyond(const Loop& loop, const std::vector<
                                            /*disable_predication=*/true));
 }
 
-std::vector<Loop> TirSchedule::partition(const Loop& loop, int64_t first) {
+std::vector<Loop> TirSchedule::partition(const Loop& loop, const std::vector<int64_t>& first) {
+  Array<Any> extents;
+  for (int64_t extent : first) extents.push_back(int_imm(extent));
+  extents.push_back(nullptr);
   return list<Loop>(call<Array<ObjectRef>>("s_tir.schedule.ScheduleLoopPartition", handle_, loop,
-                                           Array<Any>{int_imm(first), nullptr},
-                                           /*preserve_unit_iters=*/true));
+                                           extents, /*preserve_unit_iters=*/true));
 }
 
 Loop TirSchedule::fuse(const std::vector<Loop>& loops) {
@@ -145,6 +151,14 @@ void TirSchedule::vectorize(const Loop& loop) {
 
 void TirSchedule::unroll(const Loop& loop) {
   call<void>("s_tir.schedule.ScheduleUnroll", handle_, loop);
+}
+
+void TirSchedule::bind(const Loop& loop, const std::string& thread) {
+  call<void>("s_tir.schedule.ScheduleBind", handle_, loop, thread);
+}
+
+Loop TirSchedule::add_unit_loop(const Block& block) {
+  return call<Loop>("s_tir.schedule.ScheduleAddUnitLoop", handle_, block);
 }
 
 void TirSchedule::compute_at(const Block& block, const Loop& loop, bool preserve_unit_loops) {
@@ -228,6 +242,10 @@ Block TirSchedule::rfactor(const Loop& loop, int axis) {
 
 void TirSchedule::annotate(const Block& block, const std::string& key, int64_t value) {
   call<void>("s_tir.schedule.ScheduleAnnotate", handle_, block, key, int_imm(value));
+}
+
+void TirSchedule::annotate(const Loop& loop, const std::string& key, int64_t value) {
+  call<void>("s_tir.schedule.ScheduleAnnotate", handle_, loop, key, int_imm(value));
 }
 
 }  // namespace nnef_tvm

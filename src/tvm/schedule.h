@@ -42,6 +42,8 @@ class TirSchedule {
   ObjectRef node(const Block& block) const;
   ObjectRef node(const Loop& loop) const;
   bool is_output(const Block& block) const;
+  /// Whether the loop's iterations are independent of each other.
+  bool is_parallel(const Loop& loop) const;
   /// Whether every iteration variable is one loop's variable.
   bool has_trivial_binding(const Block& block) const;
 
@@ -49,13 +51,18 @@ class TirSchedule {
   std::vector<Loop> split(const Loop& loop, const std::vector<int64_t>& inner);
   /// The same without guards: the last items may lie beyond the extent.
   std::vector<Loop> split_beyond(const Loop& loop, const std::vector<int64_t>& inner);
-  /// Into two loops one after the other, the first with this extent.
-  std::vector<Loop> partition(const Loop& loop, int64_t first);
+  /// Into loops one after the other with these extents, and one over the rest. The loop must begin
+  /// at zero, which the loops after the first no longer do.
+  std::vector<Loop> partition(const Loop& loop, const std::vector<int64_t>& first);
   Loop fuse(const std::vector<Loop>& loops);
   void reorder(const std::vector<Loop>& loops);
   void parallel(const Loop& loop);
   void vectorize(const Loop& loop);
   void unroll(const Loop& loop);
+  /// To "blockIdx.x", "threadIdx.y", ...
+  void bind(const Loop& loop, const std::string& thread);
+  /// A loop of one iteration around all others of the block.
+  Loop add_unit_loop(const Block& block);
 
   void compute_at(const Block& block, const Loop& loop, bool preserve_unit_loops);
   void reverse_compute_at(const Block& block, const Loop& loop, bool preserve_unit_loops);
@@ -81,6 +88,7 @@ class TirSchedule {
   Block rfactor(const Loop& loop, int axis);
 
   void annotate(const Block& block, const std::string& key, int64_t value);
+  void annotate(const Loop& loop, const std::string& key, int64_t value);
 
  private:
   Schedule handle_;

@@ -142,6 +142,19 @@ PrimExpr cast(const PrimExpr& value, DLDataType type) {
   return call<PrimExpr>("prim._cast", prim_type(type), value, nullptr);
 }
 
+bool is_integer(DLDataType type) { return type.code == kDLInt || type.code == kDLUInt; }
+
+DLDataType wrapping_type(DLDataType type) {
+  if (is_integer(type) && type.bits == 32) type.bits = 64;
+  return type;
+}
+
+PrimExpr wrap(const PrimExpr& value, DLDataType type) {
+  const DLDataType from = item_type(value);
+  if (type.code != kDLInt || !is_integer(from) || from.bits <= type.bits) return cast(value, type);
+  return reinterpret(cast(value, {kDLUInt, type.bits, 1}), type);
+}
+
 PrimExpr reinterpret(const PrimExpr& value, DLDataType type) {
   return intrinsic("tirx.reinterpret", type, {value});
 }
@@ -241,6 +254,12 @@ PrimExpr sigmoid(const PrimExpr& x) { return function_of("tirx.sigmoid", {x}); }
 PrimExpr atan2(const PrimExpr& y, const PrimExpr& x) { return function_of("tirx.atan2", {y, x}); }
 PrimExpr pow(const PrimExpr& base, const PrimExpr& exponent) {
   return function_of("tirx.pow", {base, exponent});
+}
+
+PrimExpr call_by_name(const std::string& name, DLDataType result, const Array<PrimExpr>& args) {
+  Array<PrimExpr> all = {call<PrimExpr>("ir.StringImm", name, nullptr)};
+  for (const PrimExpr& arg : args) all.push_back(arg);
+  return intrinsic("tirx.call_pure_extern", result, all);
 }
 
 namespace te {

@@ -93,6 +93,14 @@ PrimExpr select(const PrimExpr& condition, const PrimExpr& a, const PrimExpr& b)
 PrimExpr if_then_else(const PrimExpr& condition, const PrimExpr& a, const PrimExpr& b);
 /// To boolean: whether it differs from zero.
 PrimExpr cast(const PrimExpr& value, DLDataType type);
+
+/// Integers wrap around; but LLVM, and TVM's simplification, take it that those of 32 bits and more
+/// do not. The type to compute sums and products in: of twice the width for 32 bits, itself
+/// otherwise.
+DLDataType wrapping_type(DLDataType type);
+/// The low bits of an integer, as a value of which TVM knows no bounds (it takes the value of a
+/// cast to be within those of its operand); a cast, for anything else.
+PrimExpr wrap(const PrimExpr& value, DLDataType type);
 /// The same bits, as another type of the same size.
 PrimExpr reinterpret(const PrimExpr& value, DLDataType type);
 /// Names a value, so that a long expression may use it more than once.
@@ -135,6 +143,8 @@ PrimExpr erf(const PrimExpr& x);
 PrimExpr sigmoid(const PrimExpr& x);
 PrimExpr atan2(const PrimExpr& y, const PrimExpr& x);
 PrimExpr pow(const PrimExpr& base, const PrimExpr& exponent);  ///< of floats
+/// A call, in generated code, of a function of that name.
+PrimExpr call_by_name(const std::string& name, DLDataType result, const Array<PrimExpr>& args);
 
 namespace te {
 

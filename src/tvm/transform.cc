@@ -24,6 +24,10 @@ MaskedVectorsScope::~MaskedVectorsScope() {
 
 namespace relax_pass {
 
+Pass bind_params(const std::string& function, const Map<Var, ffi::Tensor>& values) {
+  return call<Pass>("relax.transform.BindParams", function, values);
+}
+
 Pass canonicalize_bindings() { return call<Pass>("relax.transform.CanonicalizeBindings"); }
 
 Pass convert_to_dataflow(int min_size) {
@@ -47,6 +51,8 @@ Pass lift_transform_params() {
 }
 
 Pass normalize() { return call<Pass>("relax.transform.Normalize"); }
+
+Pass inline_private_functions() { return call<Pass>("relax.transform.InlinePrivateFunctions"); }
 
 Pass legalize_ops(const Map<String, ffi::Function>& legalisations) {
   return call<Pass>("relax.transform.LegalizeOps", legalisations, /*skip_ops=*/nullptr,
@@ -80,7 +86,7 @@ Pass bind_target(const Target& target) { return call<Pass>("tirx.transform.BindT
 
 // The order of the wheel's s_tir/pipeline.py, without the passes that only touch GPU threads,
 // memory scopes or types narrower than 16 bits.
-Array<Pass> lowering_for_cpu() {
+Array<Pass> loops_for_cpu() {
   return {
       call<Pass>("s_tir.transform.CanonicalizeLoop"),
       call<Pass>("s_tir.transform.LowerInitBlock"),
@@ -102,6 +108,11 @@ Array<Pass> lowering_for_cpu() {
       call<Pass>("s_tir.transform.RenormalizeSplitPattern"),
       call<Pass>("tirx.transform.StmtSimplify"),
       call<Pass>("tirx.transform.RemoveNoOp"),
+  };
+}
+
+Array<Pass> code_for_cpu() {
+  return {
       call<Pass>("s_tir.transform.RewriteUnsafeSelect"),
       call<Pass>("tirx.transform.CommonSubexprElim"),
       call<Pass>("tirx.transform.VerifyMemory"),
@@ -115,6 +126,54 @@ Array<Pass> lowering_for_cpu() {
       call<Pass>("tirx.transform.LowerIntrin"),
   };
 }
+
+Array<Pass> lowering_for_device() {
+  return {
+      call<Pass>("s_tir.transform.CanonicalizeLoop"),
+      call<Pass>("s_tir.transform.LowerCrossThreadReduction"),
+      call<Pass>("s_tir.transform.LowerInitBlock"),
+      call<Pass>("s_tir.transform.PlanAndUpdateBufferAllocationLocation"),
+      call<Pass>("s_tir.transform.ConvertBlocksToOpaque"),
+      call<Pass>("s_tir.transform.LiftThreadBinding"),
+      call<Pass>("s_tir.transform.CompactBufferAllocation", /*is_strict=*/true),
+      call<Pass>("s_tir.transform.UnifyThreadBinding"),
+      call<Pass>("s_tir.transform.LowerMatchBuffer"),
+      call<Pass>("s_tir.transform.StmtSimplify"),
+      call<Pass>("s_tir.transform.AnnotateIrregularLoop"),
+      call<Pass>("s_tir.transform.LowerOpaqueBlock"),
+      call<Pass>("tirx.transform.FlattenBuffer"),
+      call<Pass>("tirx.transform.BF16ComputeLegalize"),
+      call<Pass>("tirx.transform.NarrowDataType", /*target_bits=*/32),
+      call<Pass>("s_tir.transform.LoopPartition"),
+      call<Pass>("tirx.transform.VectorizeLoop", /*enable_vectorize=*/true),
+      call<Pass>("tirx.transform.StorageRewrite"),
+      call<Pass>("s_tir.transform.HoistIfThenElse"),
+      call<Pass>("tirx.transform.UnrollLoop"),
+      call<Pass>("s_tir.transform.RenormalizeSplitPattern"),
+      call<Pass>("tirx.transform.StmtSimplify"),
+      call<Pass>("tirx.transform.RemoveNoOp"),
+      call<Pass>("s_tir.transform.RewriteUnsafeSelect"),
+      // Not CommonSubexprElim: in kernels it binds variables that nothing uses.
+      call<Pass>("tirx.transform.VerifyMemory"),
+      call<Pass>("s_tir.transform.ThreadSync", "shared"),
+      call<Pass>("s_tir.transform.LowerThreadAllreduce"),
+      call<Pass>("tirx.transform.SplitHostDevice"),
+      call<Pass>("tirx.transform.MakePackedAPI"),
+      call<Pass>("tirx.transform.SkipAssert"),
+      call<Pass>("tirx.transform.BF16StorageLegalize"),
+  };
+}
+
+Array<Pass> lowering_of_host() {
+  return {call<Pass>("tirx.transform.LowerTVMBuiltin"), call<Pass>("tirx.transform.LowerIntrin")};
+}
+
+Array<Pass> lowering_of_kernels() {
+  return {call<Pass>("tirx.transform.LowerWarpMemory"), call<Pass>("tirx.transform.StmtSimplify"),
+          call<Pass>("tirx.transform.LowerIntrin")};
+}
+
+Pass default_gpu_schedule() { return call<Pass>("s_tir.transform.DefaultGPUSchedule"); }
 
 }  // namespace tir_pass
 }  // namespace nnef_tvm

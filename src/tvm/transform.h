@@ -23,6 +23,7 @@ class MaskedVectorsScope {
 
 namespace relax_pass {
 
+Pass bind_params(const std::string& function, const Map<Var, ffi::Tensor>& values);
 Pass canonicalize_bindings();
 Pass convert_to_dataflow(int min_size);
 /// Keeps what the functions of these names need.
@@ -35,6 +36,7 @@ Pass lift_transform_params();
 
 /// Nested calls are bound to variables, types inferred.
 Pass normalize();
+Pass inline_private_functions();
 Pass legalize_ops(const Map<String, ffi::Function>& legalisations);
 Pass annotate_tir_op_pattern();
 /// Needs the global function tirx.build (build.h); folds nothing, silently, when that fails.
@@ -60,8 +62,19 @@ namespace tir_pass {
 
 /// Sets the target of every function that has none.
 Pass bind_target(const Target& target);
-/// The passes from schedulable TIR to what a CPU's code generator takes.
-Array<Pass> lowering_for_cpu();
+/// The passes from schedulable TIR to loops over vectors and flat buffers.
+Array<Pass> loops_for_cpu();
+/// Those from there to what a CPU's code generator takes.
+Array<Pass> code_for_cpu();
+/// All of these for a device: functions come out as two, for the host and for the device.
+Array<Pass> lowering_for_device();
+/// What each half of them still needs.
+Array<Pass> lowering_of_host();
+Array<Pass> lowering_of_kernels();
+
+/// Binds the loops of functions that have no threads yet, one thread for each independent
+/// iteration. Reads the target from the current TargetScope.
+Pass default_gpu_schedule();
 
 }  // namespace tir_pass
 }  // namespace nnef_tvm

@@ -45,7 +45,8 @@ std::unique_ptr<nnef_runtime::Session> open(const GraphCase& graph_case,
   if (!graph) return nullptr;
   stage = "build";
   auto compiled = nnefc::compile_graph(*graph, options, diagnostics);
-  return compiled ? nnefc::create_session(std::move(*compiled), 1, diagnostics) : nullptr;
+  return compiled ? nnefc::create_session(std::move(*compiled), {.threads = 1}, diagnostics)
+                  : nullptr;
 }
 
 template <typename T>

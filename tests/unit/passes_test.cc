@@ -43,7 +43,8 @@ class Passes : public ::testing::TestWithParam<Case> {
   }
 
   std::vector<float> run(const IRModule& module, const Case& item) {
-    const IRModule lowered = lower_operators(module, "main", diagnostics_);
+    const IRModule lowered =
+        lower_operators(module, "main", cpu_traits(host_target()), diagnostics_);
     const ffi::Module executable = build_executable(lowered, host_target_for_one_run());
     const ffi::Module machine =
         nnef_runtime::start_vm(executable, nnef_runtime::VmAllocator::naive);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compile/cpu_target.h"
 #include "compile/passes/hoist_constants.h"
 #include "small_model.h"
 #include "tvm/ir_module.h"
@@ -44,7 +45,7 @@ TEST_F(Pipeline, FoldsConstants) {
   auto y = builder.emit_output(relax::add(x, product));
   IRModule module = builder.finish("main", y, small_model::one_input());
 
-  IRModule lowered = lower_operators(tidy(module), "main", diagnostics);
+  IRModule lowered = lower_operators(tidy(module), "main", cpu_traits(host_target()), diagnostics);
   EXPECT_EQ(kernel_calls(lowered), 1);  // the sum; the product is a constant
   HoistedConstants hoisted = hoist_constants(lowered, "main");
   ASSERT_EQ(hoisted.values.size(), 1u);
@@ -88,7 +89,7 @@ TEST_F(Pipeline, CompilesEqualKernelsOnce) {
   auto first = builder.emit(relax::conv(x, v, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1));
   auto y = builder.emit_output(relax::conv(first, w, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1));
   IRModule module = builder.finish("main", y, small_model::one_input());
-  IRModule lowered = lower_operators(tidy(module), "main", diagnostics);
+  IRModule lowered = lower_operators(tidy(module), "main", cpu_traits(host_target()), diagnostics);
   EXPECT_EQ(kernel_calls(lowered), 2);
   auto functions = functions_of(lowered);
   EXPECT_EQ(std::count_if(functions.begin(), functions.end(),

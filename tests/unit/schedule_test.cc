@@ -13,7 +13,9 @@
 #include "runtime/vm.h"
 #include "small_model.h"
 #include "tvm/ir_module.h"
+#include "tvm/prefetch.h"
 #include "tvm/target.h"
+#include "tvm/transform.h"
 
 namespace nnef_tvm {
 namespace {
@@ -62,7 +64,7 @@ class CpuSchedule : public ::testing::TestWithParam<Case> {
   IRModule lowered(const Case& item, bool channels_last) {
     IRModule module = tidy(module_of(item));
     if (channels_last) module = tidy(convert_layout(module, host_target()));
-    return lower_operators(module, "main", diagnostics_);
+    return lower_operators(module, "main", cpu_traits(host_target()), diagnostics_);
   }
 
   std::vector<float> run(const IRModule& module, const Case& item) {
@@ -143,6 +145,11 @@ INSTANTIATE_TEST_SUITE_P(
                       conv("odd_channels", {1, 16, 9, 9}, {21, 16, 1, 1}, 1, 0),
                       conv("stride", {1, 8, 15, 15}, {37, 8, 3, 3}, 2, 1),
                       conv("dilation", {1, 8, 15, 15}, {16, 8, 3, 3}, 1, 2, 1, 2),
+                      conv("blocked", {1, 512, 7, 7}, {64, 512, 3, 3}, 1, 1),
+                      conv("blocked_odd", {1, 256, 5, 5}, {37, 256, 3, 3}, 1, 1),
+                      conv("chunks", {1, 256, 28, 28}, {64, 256, 1, 1}, 1, 0),
+                      conv("odd_chunks", {1, 128, 27, 27}, {48, 128, 1, 1}, 1, 0),
+                      conv("chunks_of_a_batch", {4, 64, 14, 14}, {64, 64, 1, 1}, 1, 0),
                       conv("first", {1, 3, 33, 33}, {64, 3, 7, 7}, 2, 3),
                       conv("three_channels", {1, 3, 7, 7}, {3, 3, 3, 3}, 2, 1),
                       conv("one_pixel", {1, 8, 1, 1}, {10, 8, 1, 1}, 1, 0),
@@ -173,6 +180,23 @@ INSTANTIATE_TEST_SUITE_P(
                                return relax::matmul(x, relax::permute_dims(w, {1, 0}));
                              })),
     [](const auto& info) { return info.param.name; });
+
+Case concat(const std::string& name, Ints input, std::vector<int64_t> channels) {
+  std::vector<Ints> weights;
+  for (int64_t count : channels) weights.push_back({input[0], input[1], input[2], count});
+  return {name, input, weights, [](BlockBuilder& builder, Expr x, const auto& w) {
+            Array<Expr> parts = {x};
+            for (const auto& part : w) parts.push_back(part);
+            const Var all = builder.emit(relax::concat(parts, 3));
+            return relax::relu(all);
+          }};
+}
+
+INSTANTIATE_TEST_SUITE_P(Concatenations, CpuSchedule,
+                         ::testing::Values(concat("whole_vectors", {1, 20, 20, 64}, {32, 64, 96}),
+                                           concat("short_parts", {1, 20, 20, 4}, {8, 20, 4}),
+                                           concat("odd_parts", {1, 20, 20, 3}, {16, 5})),
+                         [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Others, CpuSchedule,
@@ -230,6 +254,47 @@ INSTANTIATE_TEST_SUITE_P(
                       conv("depthwise", {1, 96, 28, 28}, {96, 1, 3, 3}, 1, 1, 96),
                       binary("matmul", {64, 128}, {128, 512}, relax::matmul)),
     [](const auto& info) { return info.param.name; });
+
+class CpuScheduleOfManyWeights : public CpuSchedule {};
+
+TEST_P(CpuScheduleOfManyWeights, FetchesAhead) {
+  TargetScope scope(host_target());
+  const IRModule module = lowered(GetParam(), true);
+  const std::string text = script(schedule_cpu(module, host_target(), WeightLayout::kPack));
+  EXPECT_NE(text.find(kPrefetchItems), std::string::npos) << text;
+}
+
+TEST_P(CpuScheduleOfManyWeights, HaveInstructionsForThat) {
+  TargetScope scope(host_target());
+  const IRModule module = lowered(GetParam(), true);
+  std::vector<NamedFunction> kernels =
+      functions_of(schedule_cpu(module, host_target(), WeightLayout::kPack));
+  std::erase_if(kernels, [](const NamedFunction& item) { return !is_prim_func(item.function); });
+  IRModule code = run_pass(tir_pass::bind_target(host_target()), make_module(kernels));
+  for (const Pass& pass : tir_pass::loops_for_cpu()) code = run_pass(pass, code);
+  EXPECT_EQ(script(code).find("T.prefetch("), std::string::npos);
+  const std::string text = script(insert_prefetches(code));
+  EXPECT_NE(text.find("T.prefetch("), std::string::npos) << text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Convolutions, CpuScheduleOfManyWeights,
+                         ::testing::Values(conv("blocked", {1, 512, 7, 7}, {512, 512, 3, 3}, 1, 1),
+                                           conv("whole", {1, 512, 7, 7}, {512, 512, 1, 1}, 1, 0)),
+                         [](const auto& info) { return info.param.name; });
+
+class CpuScheduleOfParts : public CpuSchedule {};
+
+TEST_P(CpuScheduleOfParts, IsVectorised) {
+  TargetScope scope(host_target());
+  const IRModule module = lowered(GetParam(), true);
+  const std::string text = script(schedule_cpu(module, host_target()));
+  EXPECT_NE(text.find("T.parallel("), std::string::npos) << text;
+  EXPECT_NE(text.find("T.vectorized("), std::string::npos) << text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Concatenations, CpuScheduleOfParts,
+                         ::testing::Values(concat("four", {1, 32, 32, 64}, {32, 64, 96})),
+                         [](const auto& info) { return info.param.name; });
 
 class CpuTarget : public ::testing::Test {
  protected:

@@ -116,6 +116,37 @@ TEST_F(SessionTest, TheNumberOfThreadsDoesNotMatter) {
   }
 }
 
+TEST_F(SessionTest, PinnedThreadsComputeTheSame) {
+  auto x = numbers({1, 3, 8, 8}, 1);
+  auto session = Session::create(compiled->executable, compiled->parameters, compiled->inputs,
+                                 compiled->outputs, {.threads = 2, .pin = true}, diagnostics);
+  const auto results = session->run({x}, diagnostics);
+  ASSERT_EQ(results.size(), 1u) << nnef::format(diagnostics);
+  small_model::expect_near(values(results[0]), small_model::expected(small_model::conv_model(), x));
+}
+
+TEST_F(SessionTest, EachKernelIsTimed) {
+  auto session = Session::create(compiled->executable, compiled->parameters, compiled->inputs,
+                                 compiled->outputs, {1}, diagnostics, {}, compiled->program);
+  auto x = numbers({1, 3, 8, 8}, 1);
+  std::vector<double> times;
+  const auto results = session->run_timed({x}, times, diagnostics);
+  ASSERT_EQ(results.size(), 1u) << nnef::format(diagnostics);
+  small_model::expect_near(values(results[0]), small_model::expected(small_model::conv_model(), x));
+  ASSERT_EQ(times.size(), session->program().kernels.size());
+  for (double time : times) EXPECT_GT(time, 0);
+  // The convolution, the sum and relu came together.
+  double flops = 0;
+  for (const KernelSpec& kernel : session->program().kernels) flops += kernel.flops;
+  EXPECT_EQ(flops, 4 * 64 * (2 * 27 + 2));
+}
+
+TEST_F(SessionTest, TimingNeedsToKnowTheKernels) {
+  std::vector<double> times;
+  EXPECT_TRUE(start()->run_timed({numbers({1, 3, 8, 8}, 1)}, times, diagnostics).empty());
+  EXPECT_EQ(only_id(diagnostics), "run/no-program");
+}
+
 TEST_F(SessionTest, StartingWithoutMainIsReported) {
   nnef::Diagnostics problems;
   EXPECT_EQ(Session::create(compiled->executable->imports()[0].cast<tvm::ffi::Module>(), {}, {}, {},

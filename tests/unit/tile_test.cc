@@ -144,5 +144,36 @@ TEST(Tile, HandlesSingleItems) {
   EXPECT_EQ(tile->accumulators(), 1);
 }
 
+/// Channels last, 3 x 3 with padding inside: axes h, w, c, kh, kw.
+TileProblem depthwise(int64_t size, int64_t channels) {
+  const int64_t row = size * channels;
+  TileProblem problem;
+  problem.extents = {size, size, channels, 3, 3};
+  problem.reduces = {false, false, false, true, true};
+  problem.scalar = {true, true, false, true, true};
+  TileOperand data, weight;
+  data.steps = {linear(row), linear(channels), linear(1), linear(row), linear(channels)};
+  data.packable.assign(5, false);
+  data.items = size * row;
+  weight.steps = {none(), none(), linear(1), linear(3 * channels), linear(channels)};
+  weight.packable = {false, false, true, false, false};
+  weight.weight = true;
+  problem.operands = {data, weight};
+  problem.result_steps = {linear(row), linear(channels), linear(1)};
+  problem.result_steps.resize(5);
+  return problem;
+}
+
+TEST(Tile, UnrollsWindowsWithPaddingWithinRegisters) {
+  for (const CpuTraits& traits : {kAvx2, kAvx512, kNeon}) {
+    const auto tile = choose_tile(depthwise(14, 384), traits);
+    ASSERT_TRUE(tile);
+    EXPECT_TRUE(tile->unrolled);
+    EXPECT_EQ(tile->vector_axis, 2u);
+    EXPECT_LE(3 * tile->accumulators(), traits.vector_registers);
+    EXPECT_GE(tile->accumulators(), 4);
+  }
+}
+
 }  // namespace
 }  // namespace nnef_tvm

@@ -183,8 +183,8 @@ TEST_F(Winograd, TakesTheEpilogueIntoTheResultsNest) {
   const CpuTraits traits = cpu_traits(host_target());
   const auto scheduled = [&](const Case& item) {
     IRModule module = tidy(convert_layout(tidy(module_of(item)), host_target()));
-    module = use_winograd(module, "main", traits, WinogradUse::kLargeTiles);
-    module = lower_operators(module, "main", diagnostics_);
+    module = use_winograd(module, "main", winograd_choice(traits, WinogradUse::kLargeTiles));
+    module = lower_operators(module, "main", traits, diagnostics_);
     for (const NamedFunction& item : functions_of(schedule_cpu(module, host_target()))) {
       if (item.name.find("winograd_conv2d") != std::string::npos) return script(item.function);
     }
@@ -215,7 +215,8 @@ TEST_F(Winograd, LeavesConvolutionsThatItCannotDo) {
     const Var y = builder.emit_output(relax::conv(x, w, strides, around, dilation, groups));
     IRModule module = builder.finish("main", y, {{"num_input", inputs}});
     module = tidy(convert_layout(tidy(module), host_target()));
-    module = use_winograd(module, "main", cpu_traits(host_target()), WinogradUse::kLargeTiles);
+    module = use_winograd(module, "main",
+                          winograd_choice(cpu_traits(host_target()), WinogradUse::kLargeTiles));
     const auto calls = called_operators(find_function(module, "main"));
     return std::count(calls.begin(), calls.end(), "relax.call_tir");
   };

@@ -51,7 +51,7 @@ Expr conv(ObjectRef builder, Expr call) {
   std::vector<te::ReduceAxis> axes = window_reductions(weight, layouts.weight);
   const te::ReduceAxis channel = te::reduce_axis(group_inputs, "ic");
   if (!depthwise) axes.push_back(channel);
-  const DLDataType type = accumulator_type(kernel.dtype());
+  const DLDataType type = wrapping_type(accumulator_type(kernel.dtype()));
   const std::string name = (depthwise    ? "depthwise_"
                             : groups > 1 ? "grouped_"
                                          : "") +
@@ -160,7 +160,7 @@ Expr conv_transpose(ObjectRef builder, Expr call) {
         te::reduce_axis(int_imm(axis.taps), "k" + std::to_string(reductions.size())));
   }
   reductions.push_back(te::reduce_axis(group_inputs, "ic"));
-  const DLDataType type = accumulator_type(kernel.dtype());
+  const DLDataType type = wrapping_type(accumulator_type(kernel.dtype()));
   const te::Tensor result = te::compute(
       kernel.shape(), kernel.name() + "_" + layouts.out.suffix(), [&](const te::Indices& i) {
         const PrimExpr output = i[layouts.out.axis('C')];

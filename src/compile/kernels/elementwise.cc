@@ -18,10 +18,29 @@ Expr binary(ObjectRef builder, Expr call) {
   return map_items(builder, call, [](const auto& x) { return function(x[0], x[1]); });
 }
 
+/// Of two integers, modulo 2^n.
+template <Binary function>
+PrimExpr wrapping(const PrimExpr& a, const PrimExpr& b) {
+  const DLDataType type = item_type(a);
+  const DLDataType wide = wrapping_type(type);
+  return wrap(function(cast(a, wide), cast(b, wide)), type);
+}
+
+PrimExpr sum(const PrimExpr& a, const PrimExpr& b) { return a + b; }
+PrimExpr difference(const PrimExpr& a, const PrimExpr& b) { return a - b; }
+PrimExpr product(const PrimExpr& a, const PrimExpr& b) { return a * b; }
+
 // Of one operand.
 
-PrimExpr negative(const PrimExpr& x) { return -x; }
-PrimExpr square(const PrimExpr& x) { return x * x; }
+PrimExpr negative(const PrimExpr& x) {
+  return is_float(item_type(x)) ? -x : wrapping<difference>(number_like(0, x), x);
+}
+PrimExpr square(const PrimExpr& x) { return multiply(x, x); }
+
+PrimExpr absolute(const PrimExpr& x) {
+  if (item_type(x).code != kDLInt) return abs(x);
+  return select(lt(x, 0), negative(x), x);
+}
 
 PrimExpr sign(const PrimExpr& x) {
   if (item_type(x).code == kDLUInt) return min(x, 1);
@@ -64,14 +83,13 @@ PrimExpr divide_integers(const PrimExpr& a, const PrimExpr& b) {
   PrimExpr result = number_like(0, a);
   if (item_type(a).code == kDLInt) {
     traps = either(traps, eq(b, -1));
-    if (!remainder) result = select(eq(b, 0), result, -a);
+    if (!remainder) result = select(eq(b, 0), result, negative(a));
   }
   return select(traps, result, divide(a, select(traps, number_like(1, b), b)));
 }
 
-PrimExpr add(const PrimExpr& a, const PrimExpr& b) { return a + b; }
-PrimExpr subtract(const PrimExpr& a, const PrimExpr& b) { return a - b; }
-PrimExpr multiply(const PrimExpr& a, const PrimExpr& b) { return a * b; }
+PrimExpr add(const PrimExpr& a, const PrimExpr& b) { return wrapping<sum>(a, b); }
+PrimExpr subtract(const PrimExpr& a, const PrimExpr& b) { return wrapping<difference>(a, b); }
 PrimExpr quotient(const PrimExpr& a, const PrimExpr& b) { return a / b; }
 
 PrimExpr divide(const PrimExpr& a, const PrimExpr& b) {
@@ -133,7 +151,7 @@ Expr where(ObjectRef builder, Expr call) {
 }
 
 Expr fused_multiply_add(ObjectRef builder, Expr call) {
-  return map_items(builder, call, [](const auto& x) { return x[0] * x[1] + x[2]; });
+  return map_items(builder, call, [](const auto& x) { return add(multiply(x[0], x[1]), x[2]); });
 }
 
 // With attributes.
@@ -194,7 +212,7 @@ Expr dropout(ObjectRef builder, Expr call) {
 }
 
 constexpr LegalisationRow kRows[] = {
-    {"relax.abs", unary<abs>},
+    {"relax.abs", unary<absolute>},
     {"relax.acos", unary<acos>},
     {"relax.acosh", unary<acosh>},
     {"relax.asin", unary<asin>},
@@ -270,6 +288,8 @@ constexpr LegalisationRow kRows[] = {
 };
 
 }  // namespace
+
+PrimExpr multiply(const PrimExpr& a, const PrimExpr& b) { return wrapping<product>(a, b); }
 
 te::Indices broadcast_indices(const te::Tensor& tensor, const te::Indices& indices,
                               const te::Shape& shape) {

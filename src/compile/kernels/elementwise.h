@@ -24,6 +24,9 @@ class Operand {
   std::optional<te::Tensor> tensor_;
 };
 
+/// The product, modulo 2^n of integers.
+PrimExpr multiply(const PrimExpr& a, const PrimExpr& b);
+
 /// A kernel of one stage that computes `body` of the call's arguments, item by item.
 Expr map_items(ObjectRef builder, Expr call,
                const std::function<PrimExpr(const std::vector<PrimExpr>&)>& body);

@@ -53,7 +53,7 @@ Expr matmul(ObjectRef builder, Expr call) {
   const bool a_is_vector = a.rank() == 1;
   const bool b_is_vector = b.rank() == 1;
   const PrimExpr inner = a.extent(a.rank() - 1);
-  const DLDataType type = accumulator_type(kernel.dtype());
+  const DLDataType type = wrapping_type(accumulator_type(kernel.dtype()));
   const te::ReduceAxis k = te::reduce_axis(inner, "k");
   const te::Tensor product = te::compute(kernel.shape(), "matmul", [&](const te::Indices& i) {
     if (is_known(inner, 0)) return number(0, type);

@@ -93,13 +93,13 @@ Expr avg_pool(ObjectRef builder, Expr call) {
   const std::vector<te::ReduceAxis> axes = pool.reductions();
   const DLDataType type = accumulator_type(pool.x.dtype());
   const te::Tensor sum = te::compute(pool.shape, "pool_sum", [&](const te::Indices& i) {
-    return te::sum(cast(padded(pool.source(i, axes)), type), axes);
+    return te::sum(cast(padded(pool.source(i, axes)), wrapping_type(type)), axes);
   });
   const bool whole_window = kernel.flag("count_include_pad");
   return kernel.finish(te::compute(
       pool.shape, kernel.name() + "_" + pool.layout.suffix(), [&](const te::Indices& i) {
         const PrimExpr count = whole_window ? int_imm(pool.window_count()) : pool.count_inside(i);
-        return cast(sum(i) / cast(count, type), kernel.dtype());
+        return cast(wrap(sum(i), type) / cast(count, type), kernel.dtype());
       }));
 }
 
@@ -155,8 +155,8 @@ Expr adaptive_avg_pool(ObjectRef builder, Expr call) {
       source[axis] = windows[k].start(i[axis]) + axes[k].index;
       if (!windows[k].divides) inside.push_back(lt(axes[k].index, windows[k].size(i[axis])));
     }
-    const PrimExpr item = cast(x(source), type);
-    return te::sum(inside.empty() ? item : if_then_else(all_of(inside), item, number(0, type)),
+    const PrimExpr item = cast(x(source), wrapping_type(type));
+    return te::sum(inside.empty() ? item : if_then_else(all_of(inside), item, number_like(0, item)),
                    axes);
   });
   return kernel.finish(
@@ -165,7 +165,7 @@ Expr adaptive_avg_pool(ObjectRef builder, Expr call) {
         for (size_t k = 0; k < windows.size(); ++k) {
           count = count * windows[k].size(i[layout.spatial()[k]]);
         }
-        return cast(sum(i) / cast(count, type), kernel.dtype());
+        return cast(wrap(sum(i), type) / cast(count, type), kernel.dtype());
       }));
 }
 

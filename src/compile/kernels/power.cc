@@ -1,4 +1,5 @@
 #include "compile/kernels/elementwise.h"
+#include "compile/kernels/reduce.h"
 
 namespace nnef_tvm {
 namespace {
@@ -9,9 +10,9 @@ constexpr int64_t kLongestChain = 64;
 PrimExpr chain(const PrimExpr& base, int64_t exponent) {
   if (exponent == 0) return number_like(1, base);
   if (exponent == 1) return base;
-  return let(base * base, [&](const PrimExpr& squared) {
+  return let(multiply(base, base), [&](const PrimExpr& squared) {
     const PrimExpr rest = chain(squared, exponent / 2);
-    return exponent % 2 == 0 ? rest : rest * base;
+    return exponent % 2 == 0 ? rest : multiply(rest, base);
   });
 }
 
@@ -25,16 +26,18 @@ Expr integer_power(KernelCall& kernel) {
   const auto bit_of = [](const PrimExpr& value, const PrimExpr& bit) {
     return ne(bitwise_and(right_shift(value, bit), number_like(1, value)), 0);
   };
-  const te::Tensor positive = te::compute(kernel.shape(), "power", [&](const te::Indices& i) {
-    const PrimExpr b = base.at(i);
-    const PrimExpr e = exponent.at(i);
-    const PrimExpr bit = cast(bits - 1 - step.index, item_type(e));
-    const PrimExpr factor = select(bit_of(e, bit), b, number_like(1, b));
-    const auto square_and_multiply = [](const PrimExpr& power, const PrimExpr& factor) {
-      return power * power * factor;
-    };
-    return te::fold(factor, number_like(1, b), square_and_multiply, {&step, 1});
-  });
+  const te::Tensor wrapped =
+      te::compute(kernel.shape(), "wrapping_power", [&](const te::Indices& i) {
+        const PrimExpr b = cast(base.at(i), wrapping_type(kernel.dtype()));
+        const PrimExpr e = exponent.at(i);
+        const PrimExpr bit = cast(bits - 1 - step.index, item_type(e));
+        const PrimExpr factor = select(bit_of(e, bit), b, number_like(1, b));
+        const auto square_and_multiply = [](const PrimExpr& power, const PrimExpr& factor) {
+          return power * power * factor;
+        };
+        return te::fold(factor, number_like(1, b), square_and_multiply, {&step, 1});
+      });
+  const te::Tensor positive = cast_stage(wrapped, kernel.dtype());
   if (kernel.dtype().code == kDLUInt) return kernel.finish(positive);
   return kernel.finish(te::compute(kernel.shape(), "signed_power", [&](const te::Indices& i) {
     const PrimExpr b = base.at(i);

@@ -43,7 +43,7 @@ DLDataType accumulator_type(DLDataType type) {
 
 te::Tensor cast_stage(const te::Tensor& x, DLDataType type) {
   if (x.dtype() == type) return x;
-  return te::compute(x.shape(), "cast", [&](const te::Indices& i) { return cast(x(i), type); });
+  return te::compute(x.shape(), "cast", [&](const te::Indices& i) { return wrap(x(i), type); });
 }
 
 namespace {
@@ -91,8 +91,15 @@ te::Tensor sum_stage(const te::Tensor& x, const std::vector<size_t>& axes, bool 
       return number_like(0, value(space.source(i)));
     });
   }
+  DLDataType type{};
+  const auto item = [&](const te::Indices& i) {
+    const PrimExpr plain = value(i);
+    type = item_type(plain);
+    return cast(plain, wrapping_type(type));
+  };
   const auto add = [](const PrimExpr& a, const PrimExpr& b) { return a + b; };
-  return reduction_stage(x.shape(), axes, keep, name, value, {te::sum, add});
+  const te::Tensor sum = reduction_stage(x.shape(), axes, keep, name, item, {te::sum, add});
+  return cast_stage(sum, type);
 }
 
 te::Tensor mean_stage(const te::Tensor& x, const std::vector<size_t>& axes, bool keep,
@@ -126,7 +133,7 @@ Expr reduce(ObjectRef builder, Expr call) {
   KernelCall kernel(builder, call);
   const te::Tensor x = kernel.input(0);
   const ReducedSpace space(x.shape(), kernel.axes("axis", x.rank()), kernel.flag("keepdims"));
-  const DLDataType type = accumulator_type(x.dtype());
+  const DLDataType type = wrapping_type(accumulator_type(x.dtype()));
   const te::Tensor result = te::compute(space.shape(), kernel.name(), [&](const te::Indices& i) {
     if (space.is_empty()) return number(identity, type);
     return reducer(cast(x(space.source(i)), type), space.axes());
@@ -175,10 +182,12 @@ Expr arg_extreme(ObjectRef builder, Expr call) {
       te::compute(space.shape(), kernel.name(), [&](const te::Indices& i) { return pair[1](i); }));
 }
 
+/// The mean of integers is one of their type, though their sum may not be.
 Expr mean(ObjectRef builder, Expr call) {
   KernelCall kernel(builder, call);
   const te::Tensor x = kernel.input(0);
-  const DLDataType type = accumulator_type(x.dtype());
+  DLDataType type = accumulator_type(x.dtype());
+  if (!is_float(type)) type.bits = 64;
   const te::Tensor result =
       mean_stage(x, kernel.axes("axis", x.rank()), kernel.flag("keepdims"), "mean",
                  [&](const te::Indices& i) { return cast(x(i), type); });

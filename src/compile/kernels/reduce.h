@@ -35,7 +35,7 @@ class ReducedSpace {
 /// counted.
 DLDataType accumulator_type(DLDataType type);
 
-/// The tensor cast to the type, item by item; itself when it has it.
+/// The tensor in the type, item by item (integers wrap around); itself when it has it.
 te::Tensor cast_stage(const te::Tensor& x, DLDataType type);
 
 struct RowReducer {

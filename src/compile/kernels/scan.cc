@@ -54,7 +54,7 @@ Expr cumulate(ObjectRef builder, Expr call) {
   const size_t axis = is_flat ? 0 : kernel.axis("axis", x.rank());
   if (is_flat && x.rank() != 1) return call;
   const bool exclusive = kernel.flag("exclusive");
-  const DLDataType type = accumulator_type(kernel.dtype());
+  const DLDataType type = wrapping_type(accumulator_type(kernel.dtype()));
   const te::ReduceAxis earlier = te::reduce_axis(x.extent(axis), "k");
   const te::Tensor result = te::compute(x.shape(), kernel.name(), [&](const te::Indices& i) {
     const PrimExpr counts = exclusive ? lt(earlier.index, i[axis]) : le(earlier.index, i[axis]);

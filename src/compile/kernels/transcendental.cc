@@ -274,13 +274,18 @@ PrimExpr pow_float32(const PrimExpr& base_operand, const PrimExpr& exponent_oper
                      cast(size, wide));
           return exp2_to_float32(cast(exponent, wide) * logarithm);
         });
-        return let(magnitude, [&](const PrimExpr& power) {
-          // 1 to any power and anything to the power 0 are 1, also what is not a number.
-          const PrimExpr is_one = either(eq(size, 1), eq(exponent, 0));
-          return with_sign_of_power(base, exponent, select(is_one, number_like(1, size), power));
-        });
+        return pow_of_magnitude(base, exponent, magnitude);
       });
     });
+  });
+}
+
+PrimExpr pow_of_magnitude(const PrimExpr& base, const PrimExpr& exponent,
+                          const PrimExpr& magnitude) {
+  return let(magnitude, [&](const PrimExpr& power) {
+    // 1 to any power and anything to the power 0 are 1, also what is not a number.
+    const PrimExpr is_one = either(eq(abs(base), 1), eq(exponent, 0));
+    return with_sign_of_power(base, exponent, select(is_one, number_like(1, power), power));
   });
 }
 

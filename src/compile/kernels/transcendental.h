@@ -16,6 +16,10 @@ PrimExpr sigmoid_float32(const PrimExpr& x);
 /// As C's powf: computed in 64 bits, since the exponent multiplies the logarithm's error.
 PrimExpr pow_float32(const PrimExpr& base, const PrimExpr& exponent);
 
+/// What C's powf makes of a base and an exponent, given the power of the base's magnitude.
+PrimExpr pow_of_magnitude(const PrimExpr& base, const PrimExpr& exponent,
+                          const PrimExpr& magnitude);
+
 /// Makes these the meaning of TVM's functions in LLVM code, for float32; other types keep theirs.
 /// TVM's tables of such rules are of the whole process. Once is enough.
 void register_transcendentals();

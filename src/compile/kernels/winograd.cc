@@ -291,7 +291,7 @@ class Weights {
 };
 
 Expr winograd(const ObjectRef& builder, const Expr& call, const Weights& weights,
-              const CpuTraits& traits, WinogradUse use) {
+              const WinogradChoice& choose) {
   if (!has_known_types(call)) return call;
   KernelCall relax_call(builder, call);
   if (!weights.contain(builder, relax_call.arg(1))) return call;
@@ -299,9 +299,8 @@ Expr winograd(const ObjectRef& builder, const Expr& call, const Weights& weights
   const te::Tensor weight = relax_call.input(1);
   std::optional<Convolution> conv = suitable(relax_call, x, weight);
   if (!conv) return call;
-  const auto plan = choose_winograd(
-      {conv->result[0], conv->result[1], conv->result[2], conv->channels(), conv->outputs()},
-      traits, use);
+  const auto plan = choose(
+      {conv->result[0], conv->result[1], conv->result[2], conv->channels(), conv->outputs()});
   if (!plan) return call;
   conv->plan = *plan;
 
@@ -319,12 +318,11 @@ Expr winograd(const ObjectRef& builder, const Expr& call, const Weights& weights
 
 }  // namespace
 
-IRModule use_winograd(const IRModule& module, const std::string& entry, const CpuTraits& traits,
-                      WinogradUse use) {
-  if (use == WinogradUse::kNever) return module;
+IRModule use_winograd(const IRModule& module, const std::string& entry,
+                      const WinogradChoice& choose) {
   const Weights weights(find_function(module, entry));
   const auto legalise = [=](ObjectRef builder, Expr call) {
-    return winograd(builder, call, weights, traits, use);
+    return winograd(builder, call, weights, choose);
   };
   return run_pass(
       relax_pass::legalize_ops({{"relax.nn.conv2d", ffi::Function::FromTyped(legalise)}}), module);

@@ -7,7 +7,7 @@
 
 namespace nnef_tvm {
 
-HoistedConstants hoist_constants(const IRModule& module, const std::string& entry) {
+HoistedConstants hoist_constants(const IRModule& module, const std::string& entry, Hoist which) {
   HoistedConstants hoisted;
   Array<Var> params;
   std::map<const ffi::Object*, Var> seen;
@@ -15,6 +15,7 @@ HoistedConstants hoist_constants(const IRModule& module, const std::string& entr
   auto replacement = [&](const ObjectRef& constant) -> ObjectRef {
     auto value = field(constant, "value").as<ffi::Tensor>();
     if (!value.has_value()) return constant;
+    if (which == Hoist::kArrays && value->numel() == 1) return constant;
     auto [found, is_new] = seen.try_emplace(constant.get());
     if (is_new) {
       hoisted.names.push_back("const" + std::to_string(hoisted.names.size()));

@@ -1,6 +1,7 @@
 // Tensor constants become parameters, so that an executable holds code alone.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct HoistedConstants {
   std::vector<ffi::Tensor> values;
 };
 
-HoistedConstants hoist_constants(const IRModule& module, const std::string& entry);
+enum class Hoist : uint8_t { kAll, kArrays };  ///< kArrays: those of more than one item
+
+HoistedConstants hoist_constants(const IRModule& module, const std::string& entry,
+                                 Hoist which = Hoist::kAll);
 
 }  // namespace nnef_tvm

@@ -64,13 +64,17 @@ IRModule rewrite_bindings(const IRModule& module, const std::string& entry,
   while (true) {
     const Expr changed = sweep(find_function(result, entry), rules);
     if (!changed.defined()) return result;
-    result = with_function(result, find_global_var(result, entry), changed);
-    for (const Pass& pass :
-         {relax_pass::normalize(), relax_pass::convert_to_dataflow(1),
-          relax_pass::canonicalize_bindings(), relax_pass::dead_code_elimination({entry})}) {
-      result = run_pass(pass, result);
-    }
+    result = renormalised(with_function(result, find_global_var(result, entry), changed), entry);
   }
+}
+
+IRModule renormalised(IRModule module, const std::string& entry) {
+  for (const Pass& pass :
+       {relax_pass::normalize(), relax_pass::convert_to_dataflow(1),
+        relax_pass::canonicalize_bindings(), relax_pass::dead_code_elimination({entry})}) {
+    module = run_pass(pass, module);
+  }
+  return module;
 }
 
 }  // namespace nnef_tvm

@@ -41,4 +41,8 @@ struct RewriteRule {
 IRModule rewrite_bindings(const IRModule& module, const std::string& entry,
                           std::span<const RewriteRule> rules);
 
+/// After changes of bindings: values are bound to variables of their own and have types, and what
+/// nothing needs is gone.
+IRModule renormalised(IRModule module, const std::string& entry);
+
 }  // namespace nnef_tvm

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 #include <string_view>
 
 #include "compile/passes/rewrite.h"
@@ -28,6 +29,16 @@ bool is_constant_of(const Expr& expr, float wanted) {
   if (!value || !(value->dtype() == float32) || value->numel() > kFewItems) return false;
   const auto* items = static_cast<const float*>(value->data_ptr());
   return std::all_of(items, items + value->numel(), [&](float item) { return item == wanted; });
+}
+
+/// The item of a constant integer tensor of one item.
+std::optional<int64_t> integer_value(const Expr& expr) {
+  if (type_key(expr) != "ir.GenericConst") return std::nullopt;
+  const auto value = field(expr, "value").as<ffi::Tensor>();
+  if (!value || value->numel() != 1) return std::nullopt;
+  if (value->dtype() == int64) return *static_cast<const int64_t*>(value->data_ptr());
+  if (value->dtype() == int32) return *static_cast<const int32_t*>(value->data_ptr());
+  return std::nullopt;
 }
 
 /// The operand that the other, of this value, leaves as it is.
@@ -126,6 +137,59 @@ Expr drop_concatenation(const Definitions&, const Expr& call) {
   return fields.size() == 1 ? fields[0] : Expr();
 }
 
+/// The extents of a tensor as a tensor, where they are known.
+Expr fold_shape(const Definitions&, const Expr& call) {
+  const auto values =
+      field<ffi::Optional<Array<Expr>>>(type_of(args_of(call)[0]), "values").value_or({});
+  std::vector<double> extents;
+  for (const Expr& extent : values) {
+    if (type_key(extent) != "ir.IntImm") return Expr();
+    extents.push_back(static_cast<double>(field<int64_t>(extent, "value")));
+  }
+  const auto shape = known_shape(call);
+  return shape && shape->size() == 1 && (*shape)[0] == static_cast<int64_t>(extents.size())
+             ? constant(extents, *shape, int64)
+             : Expr();
+}
+
+/// The items of a constant int64 tensor; nullopt for any other expression.
+std::optional<Ints> constant_integers(const Expr& expr) {
+  if (type_key(expr) != "ir.GenericConst") return std::nullopt;
+  const auto value = field(expr, "value").as<ffi::Tensor>();
+  if (!value || !(value->dtype() == int64)) return std::nullopt;
+  const auto* items = static_cast<const int64_t*>(value->data_ptr());
+  return Ints(items, items + value->numel());
+}
+
+/// A slice whose bounds turned out to be constants.
+Expr static_slice(const Definitions&, const Expr& call) {
+  const Array<Expr> args = args_of(call);
+  const auto begin = constant_integers(args[1]);
+  const auto end = constant_integers(args[2]);
+  const auto stride = constant_integers(args[3]);
+  if (!begin || !end || !stride) return Expr();
+  Ints axes(begin->size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return relax::strided_slice(args[0], axes, *begin, *end, *stride);
+}
+
+/// One place of an axis, by a constant index, is a slice: it needs no index at run time, and
+/// layouts and fusion see through it.
+Expr slice_for_take(const Definitions&, const Expr& call) {
+  const Array<Expr> args = args_of(call);
+  const auto shape = known_shape(args[0]);
+  const auto result = known_shape(call);
+  const auto axis = field<ffi::Optional<int64_t>>(field<ObjectRef>(call, "attrs"), "axis");
+  const auto position = integer_value(args[1]);
+  if (!shape || !result || !axis || !position || shape->size() < 2) return Expr();
+  const auto place = static_cast<size_t>(*axis < 0 ? *axis + shape->size() : *axis);
+  const int64_t index = *position < 0 ? *position + (*shape)[place] : *position;
+  if (index < 0 || index >= (*shape)[place]) return Expr();
+  const auto axis_index = static_cast<int64_t>(place);
+  return relax::reshape(relax::strided_slice(args[0], {axis_index}, {index}, {index + 1}, {1}),
+                        *result);
+}
+
 /// Whether every value of one type is one of the other.
 bool is_widening(DLDataType from, DLDataType to) {
   return from.code == to.code && from.code != kDLBool && from.bits <= to.bits;
@@ -153,7 +217,10 @@ constexpr RewriteRule kRules[] = {
     {"relax.squeeze", simplify_reshape},
     {"relax.permute_dims", simplify_transposition},
     {"relax.broadcast_to", drop_broadcast},
+    {"relax.dynamic_strided_slice", static_slice},
+    {"relax.shape_to_tensor", fold_shape},
     {"relax.strided_slice", drop_slice},
+    {"relax.take", slice_for_take},
     {"relax.concat", drop_concatenation},
     {"relax.astype", simplify_cast},
 };

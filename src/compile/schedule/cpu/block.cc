@@ -164,13 +164,53 @@ bool is_cheap_call(const std::string& op) {
                      [&](std::string_view name) { return op.ends_with(name); });
 }
 
+/// How far beyond a constant a comparison of a variable with it changes: v < c at c, v <= c at
+/// c + 1.
+struct Comparison {
+  std::string_view key;
+  int64_t offset;
+};
+constexpr std::array<Comparison, 4> kComparisons = {
+    {{"prim.LT", 0}, {"prim.GE", 0}, {"prim.LE", 1}, {"prim.GT", 1}}};
+
+/// Adds where a condition changes with `var`; false when it is not made of comparisons with
+/// constants.
+bool add_changes(const ObjectRef& condition, const Var& var, std::vector<int64_t>& changes) {
+  if (!depends(condition, var)) return true;
+  const std::string key = type_key(condition);
+  if (key == "prim.And" || key == "prim.Or") {
+    return add_changes(field<ObjectRef>(condition, "a"), var, changes) &&
+           add_changes(field<ObjectRef>(condition, "b"), var, changes);
+  }
+  const auto row = std::find_if(kComparisons.begin(), kComparisons.end(),
+                                [&](const Comparison& item) { return item.key == key; });
+  if (row == kComparisons.end() || !field<ObjectRef>(condition, "a").same_as(var)) return false;
+  const auto bound = known_int(field<PrimExpr>(condition, "b"));
+  if (bound) changes.push_back(*bound + row->offset);
+  return bound.has_value();
+}
+
+/// Those of a condition, in addition to others.
+void note_changes(const ObjectRef& condition, const Var& var,
+                  std::optional<std::vector<int64_t>>& changes) {
+  if (!changes) return;
+  if (!add_changes(condition, var, *changes)) {
+    changes.reset();
+    return;
+  }
+  std::sort(changes->begin(), changes->end());
+  changes->erase(std::unique(changes->begin(), changes->end()), changes->end());
+}
+
 Work work_of(const ObjectRef& body, const std::vector<Iteration>& iterations) {
   Work work;
   work.condition_depends.resize(iterations.size());
+  work.condition_changes.assign(iterations.size(), std::vector<int64_t>{});
   auto condition = [&](const ObjectRef& expr) {
     work.conditional = true;
     for (size_t i = 0; i < iterations.size(); ++i) {
       if (depends(expr, iterations[i].var)) work.condition_depends[i] = true;
+      note_changes(expr, iterations[i].var, work.condition_changes[i]);
     }
   };
   walk(body, [&](const ObjectRef& node) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tvm/schedule.h"
@@ -42,8 +43,11 @@ struct Access {
 struct Work {
   bool conditional = false;             ///< if_then_else or select
   std::vector<bool> condition_depends;  ///< one per iteration: whether a condition does
-  int function_calls = 0;               ///< exp, tanh, ...: many instructions each
-  bool plain_copy = false;              ///< the value is one item of one buffer, unchanged
+  /// One per iteration: where conditions change with it, in rising order, when each of them
+  /// compares it with constants (or does not depend on it).
+  std::vector<std::optional<std::vector<int64_t>>> condition_changes;
+  int function_calls = 0;   ///< exp, tanh, ...: many instructions each
+  bool plain_copy = false;  ///< the value is one item of one buffer, unchanged
 };
 
 struct BlockInfo {

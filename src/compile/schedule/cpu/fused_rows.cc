@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "compile/schedule/cpu/rows.h"
 #include "compile/schedule/cpu/rules.h"
 #include "tvm/te.h"
 
 namespace nnef_tvm {
 namespace {
-
-/// The rows: what the last axes of the stages run over.
-struct Rows {
-  int64_t count;
-  int64_t length;
-};
 
 /// Whether a reduction reads contiguous items for each result.
 bool reduces_rows(const BlockInfo& info) {
@@ -47,25 +42,21 @@ std::optional<size_t> row_axes(const BlockInfo& info, int64_t count) {
   return std::nullopt;
 }
 
-std::optional<Rows> rows_of(const std::vector<BlockInfo>& stages) {
-  const auto reduction = std::find_if(stages.begin(), stages.end(),
-                                      [](const BlockInfo& info) { return info.reduction; });
-  if (reduction == stages.end()) return std::nullopt;
-  Rows rows{reduction->spatial_volume(), 1};
-  for (const BlockInfo& info : stages) {
-    if (!info.regular || !in_memory_order(info) || !row_axes(info, rows.count)) {
-      return std::nullopt;
-    }
-    if (info.reduction && (info.spatial_volume() != rows.count || !reduces_rows(info))) {
-      return std::nullopt;
-    }
-    rows.length = std::max(rows.length, info.volume() / rows.count);
+/// Whether a stage has one iteration for each item of the rows or one for each row.
+bool runs_along(const BlockInfo& info, const Rows& rows) {
+  const int64_t items = info.volume() / rows.count;
+  return info.regular && in_memory_order(info) && row_axes(info, rows.count) &&
+         (items == 1 || items == rows.length);
+}
+
+/// The stages that stay when what need not be stored is inlined; none when a result is used again.
+std::vector<BlockInfo> stages_of(TirSchedule& schedule) {
+  std::vector<BlockInfo> stages;
+  for (const Block& block : schedule.blocks()) {
+    if (!stages.empty() && schedule.is_output(stages.back().block)) return {};
+    stages.push_back(inspect(schedule, block));
   }
-  for (const BlockInfo& info : stages) {
-    const int64_t items = info.volume() / rows.count;
-    if (!info.reduction && items != 1 && items != rows.length) return std::nullopt;
-  }
-  return rows;
+  return stages;
 }
 
 class FusedRows {
@@ -145,7 +136,7 @@ class FusedRows {
     const Loop along = along_row(info.block);
     if (full == 1 || rows_.length < full) return;
     const int64_t rest = rows_.length % full;
-    const Loop whole = rest == 0 ? along : schedule_.partition(along, rows_.length - rest)[0];
+    const Loop whole = rest == 0 ? along : schedule_.partition(along, {rows_.length - rest})[0];
     schedule_.vectorize(schedule_.split(whole, {full})[1]);
   }
 
@@ -156,21 +147,52 @@ class FusedRows {
 
 }  // namespace
 
-bool fuse_rows(TirSchedule& schedule, const CpuTraits& traits) {
-  std::vector<BlockInfo> stages;
-  for (const Block& block : schedule.blocks()) {
-    if (!stages.empty() && schedule.is_output(stages.back().block)) return false;
-    stages.push_back(inspect(schedule, block));
+std::optional<Rows> rows_of(const std::vector<BlockInfo>& stages, const CpuTraits& traits) {
+  const auto reduction = std::find_if(stages.begin(), stages.end(),
+                                      [](const BlockInfo& info) { return info.reduction; });
+  if (reduction == stages.end()) return std::nullopt;
+  Rows rows{reduction->spatial_volume(), 1};
+  for (const BlockInfo& info : stages) {
+    if (!info.regular || !in_memory_order(info) || !row_axes(info, rows.count)) {
+      return std::nullopt;
+    }
+    if (info.reduction && (info.spatial_volume() != rows.count || !reduces_rows(info))) {
+      return std::nullopt;
+    }
+    rows.length = std::max(rows.length, info.volume() / rows.count);
   }
+  for (const BlockInfo& info : stages) {
+    if (!info.reduction && !runs_along(info, rows)) return std::nullopt;
+  }
+  // A few long rows: each stage by itself occupies all cores.
+  if (rows.count < traits.cores && rows.length >= kParallelThreshold) return std::nullopt;
+  return rows;
+}
+
+std::optional<Rows> rows_of(const PrimFunc& function, const CpuTraits& traits) {
+  TirSchedule schedule(function);
+  inline_stages(schedule);
+  return rows_of(stages_of(schedule), traits);
+}
+
+bool runs_along(const PrimFunc& function, const Rows& rows) {
+  TirSchedule schedule(function);
+  inline_stages(schedule);
+  const std::vector<BlockInfo> stages = stages_of(schedule);
+  return !stages.empty() && std::all_of(stages.begin(), stages.end(), [&](const BlockInfo& info) {
+    return !info.reduction && runs_along(info, rows);
+  });
+}
+
+bool fuse_rows(TirSchedule& schedule, const CpuTraits& traits) {
+  const std::vector<BlockInfo> stages = stages_of(schedule);
   const auto reductions = std::count_if(stages.begin(), stages.end(),
                                         [](const BlockInfo& info) { return info.reduction; });
   if (reductions == 0 || stages.size() < 2 || stages.back().reduction) return false;
-  const std::optional<Rows> rows = rows_of(stages);
+  const std::optional<Rows> rows = rows_of(stages, traits);
   if (!rows) return false;
   // One reduction, with results of one item: nothing of the row is used again.
   if (reductions == 1 && stages.back().volume() == rows->count) return false;
-  // A few long rows: each stage by itself occupies all cores.
-  if (rows->count < traits.cores && rows->length >= kParallelThreshold) return false;
   FusedRows(schedule, *rows, traits).apply(stages);
   return true;
 }

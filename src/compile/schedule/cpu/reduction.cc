@@ -3,16 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "compile/schedule/cpu/nest.h"
 #include "compile/schedule/cpu/rules.h"
 #include "tvm/ir.h"
+#include "tvm/prefetch.h"
 #include "tvm/te.h"
 
 namespace nnef_tvm {
 namespace {
-
-constexpr int64_t kMaxUnrolledReduction = 16;
-constexpr int64_t kMaxUnrolledSteps = 160;
 
 bool reads_weight(const Access& access, const std::vector<Var>& weights) {
   return std::any_of(weights.begin(), weights.end(),
@@ -67,9 +67,14 @@ ObjectRef piecewise_map(size_t rank, const std::vector<PiecewiseAxis>& pieces, b
 /// One reduction being scheduled.
 class TiledReduction {
  public:
-  TiledReduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
-                 const std::vector<Var>& weights, const CpuTraits& traits)
-      : schedule_(schedule), info_(info), tile_(tile), weights_(weights), traits_(traits) {}
+  TiledReduction(TirSchedule& schedule, const BlockInfo& info, const ReductionPlan& plan,
+                 const std::vector<Var>& weights, int64_t pieces)
+      : schedule_(schedule),
+        info_(info),
+        plan_(plan),
+        tile_(plan.tile),
+        weights_(weights),
+        pieces_(pieces) {}
 
   void apply() {
     const std::optional<BlockInfo> epilogue = epilogue_of(schedule_, info_);
@@ -85,8 +90,9 @@ class TiledReduction {
     if (epilogue) inline_epilogue(epilogue->block);
     mark_tile();
     if (!scatters()) mark_store(store);
-    if (info_.volume() >= kParallelThreshold) parallelise(schedule_, outer_, traits_);
+    if (info_.volume() >= kParallelThreshold) make_parallel();
     schedule_.decompose_reduction(info_.block, reductions_.front());
+    if (!prefetching_tiles_.empty()) mark_prefetches();
   }
 
  private:
@@ -143,7 +149,7 @@ class TiledReduction {
       if (axis == tile_.vector_axis) continue;
       const TilePart* part = tile_.part(axis);
       if (!part) {
-        (moves_with_vector(axis) ? others_ : part_outer_).push_back(loops[axis]);
+        (moves_with_vector(info_, tile_, axis) ? others_ : part_outer_).push_back(loops[axis]);
         continue;
       }
       const std::vector<Loop> halves = split_loop(loops[axis], {part->extent}, part->beyond);
@@ -156,68 +162,97 @@ class TiledReduction {
     return beyond ? schedule_.split_beyond(loop, inner) : schedule_.split(loop, inner);
   }
 
-  /// Whether an operand moves both with the vector axis and with this one.
-  bool moves_with_vector(size_t axis) const {
-    return std::any_of(info_.reads.begin(), info_.reads.end(), [&](const Access& read) {
-      return !read.steps[tile_.vector_axis].is_none() && !read.steps[axis].is_none();
-    });
+  int64_t extent(const Loop& loop) const {
+    return known_int(field<PrimExpr>(schedule_.node(loop), "extent")).value_or(1);
   }
 
-  /// Into how many pieces the axes are cut that move no operand of the vector axis.
-  double rounds() const {
-    double count = 1;
-    for (size_t i = 0; i < info_.iterations.size(); ++i) {
-      const TilePart* part = tile_.part(i);
-      if (info_.iterations[i].reduces || i == tile_.vector_axis || moves_with_vector(i)) continue;
-      count *= static_cast<double>(info_.iterations[i].extent) /
-               static_cast<double>(part ? part->extent : 1);
-    }
-    return count;
-  }
-
-  /// Bytes read over the whole nest by operands that move with the vector axis (`vector` true) or
-  /// only with the parts.
-  double bytes(bool vector) const {
-    double sum = 0;
-    for (const Access& read : info_.reads) {
-      const bool moves = !read.steps[tile_.vector_axis].is_none();
-      if (moves == vector) sum += static_cast<double>(read.item_count() * (read.dtype.bits / 8));
-    }
-    return sum;
-  }
-
-  bool all_move_with_vector() const {
-    return std::none_of(info_.reads.begin(), info_.reads.end(), [&](const Access& read) {
-      return read.steps[tile_.vector_axis].is_none();
-    });
-  }
-
-  /// Whether each piece of the vector axis runs over all of the other axes, rather than the other
-  /// way round.
-  bool pieces_outermost() const {
-    if (all_move_with_vector() || tile_.parts.empty()) return false;
-    const double others = bytes(false);
-    if (others <= traits_.l2_bytes) return true;
-    const double pieces = static_cast<double>(info_.iterations[tile_.vector_axis].extent) /
-                          static_cast<double>(tile_.width());
-    return others * pieces + bytes(true) <= others + bytes(true) * rounds();
-  }
-
+  /// The loops around the tile, outermost first: those in parallel, then those that only a blocked
+  /// reduction runs over, then the reductions.
   void order() {
     outer_ = others_;
-    if (pieces_outermost()) {
+    std::vector<Loop> inner = reductions_;
+    if (!plan_.nest) {
+      append(outer_, part_outer_);
       outer_.push_back(vector_outer_);
-      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.end());
     } else {
-      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.end());
+      const Nest& nest = *plan_.nest;
+      const size_t chunked = nest.chunks ? cut_chunks(*nest.chunks) : 0;
+      outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.begin() + chunked);
       outer_.push_back(vector_outer_);
+      const std::vector<Loop> tiles(part_outer_.begin() + chunked, part_outer_.end());
+      if (nest.prefetches && weights_in_order()) prefetching_tiles_ = tiles;
+      if (nest.reduction_block > 0) {
+        const auto block = schedule_.split(reductions_.back(), {nest.reduction_block});
+        reductions_.back() = block[0];
+        inner = reductions_;
+        append(inner, tiles);
+        inner.push_back(block[1]);
+        panel_ = {block[1]};
+        blocked_ = true;
+      } else {
+        append(outer_, tiles);
+        panel_ = reductions_;
+      }
     }
     std::vector<Loop> all = outer_;
-    all.insert(all.end(), reductions_.begin(), reductions_.end());
-    all.insert(all.end(), part_inner_.begin(), part_inner_.end());
+    append(all, inner);
+    append(all, part_inner_);
     all.push_back(vectors_);
     all.push_back(lanes_);
     schedule_.reorder(all);
+  }
+
+  /// Cuts one of the loops over tiles; returns how many of them are outside of the pieces.
+  size_t cut_chunks(const Chunks& chunks) {
+    const auto cut = part_outer_.begin() + static_cast<std::ptrdiff_t>(chunks.axis);
+    const auto halves = schedule_.split(*cut, {extent(*cut) / chunks.count});
+    *cut = halves[1];
+    part_outer_.insert(part_outer_.begin() + static_cast<std::ptrdiff_t>(chunks.axis), halves[0]);
+    return chunks.axis + 1;
+  }
+
+  static void append(std::vector<Loop>& loops, const std::vector<Loop>& more) {
+    loops.insert(loops.end(), more.begin(), more.end());
+  }
+
+  /// Whether each packed weight is read item by item while the reductions advance.
+  bool weights_in_order() const {
+    for (const Packing& packing : tile_.packings) {
+      const Access& read = info_.reads[packing.operand];
+      if (!reads_weight(read, weights_)) continue;
+      int64_t last = std::numeric_limits<int64_t>::max();
+      for (size_t i = 0; i < info_.iterations.size(); ++i) {
+        if (!info_.iterations[i].reduces || info_.iterations[i].extent == 1) continue;
+        if (read.steps[i].kind != Step::Kind::kLinear || read.steps[i].stride > last) return false;
+        last = read.steps[i].stride;
+      }
+      return true;
+    }
+    return false;
+  }
+
+  /// Loops over tiles that fetch ahead stay as they are.
+  void make_parallel() {
+    std::vector<Loop> loops = others_;
+    loops.push_back(vector_outer_);
+    parallelise(schedule_, prefetching_tiles_.empty() ? outer_ : loops, pieces_);
+  }
+
+  /// Each tile begins with fetching its share of the panel that comes after the one it reads.
+  void mark_prefetches() {
+    constexpr int64_t kItems = 32;  // two lines, which memory brings together
+    int64_t tiles = 1, panel = tile_.width();
+    for (const Loop& loop : prefetching_tiles_) tiles *= extent(loop);
+    for (const Loop& loop : panel_) panel *= extent(loop);
+    const int64_t share = (panel / tiles + kItems - 1) / kItems * kItems;
+    std::vector<Loop> loops = prefetching_tiles_;
+    std::erase_if(loops, [&](const Loop& loop) { return extent(loop) == 1; });
+    schedule_.annotate(loops.back(), kPrefetchItems, share);
+    schedule_.annotate(loops.back(), kPrefetchAhead, panel);
+    for (int64_t step = share; !loops.empty(); loops.pop_back()) {
+      schedule_.annotate(loops.back(), kPrefetchStep, step);
+      step *= extent(loops.back());
+    }
   }
 
   void inline_epilogue(const Block& epilogue) {
@@ -232,11 +267,8 @@ class TiledReduction {
     for (const Loop& loop : part_inner_) schedule_.unroll(loop);
     schedule_.unroll(vectors_);
     if (tile_.lanes > 1) schedule_.vectorize(lanes_);
-    const int64_t reduction = info_.reduction_volume();
-    if (reduction <= kMaxUnrolledReduction &&
-        reduction * tile_.accumulators() <= kMaxUnrolledSteps) {
-      for (const Loop& loop : reductions_) schedule_.unroll(loop);
-    }
+    if (!plan_.unrolled) return;
+    for (const Loop& loop : reductions_) schedule_.unroll(loop);
   }
 
   void mark_store(const Block& store) {
@@ -250,16 +282,22 @@ class TiledReduction {
     schedule_.reorder(tile);
     if (tile_.lanes > 1) schedule_.vectorize(tile.back());
     tile.pop_back();
+    // Those of a blocked reduction are the results of many tiles.
+    if (blocked_) tile.erase(tile.begin(), tile.end() - 1);
     for (const Loop& loop : tile) schedule_.unroll(loop);
   }
 
   TirSchedule& schedule_;
   const BlockInfo& info_;
+  const ReductionPlan& plan_;
   const Tile& tile_;
   const std::vector<Var>& weights_;
-  const CpuTraits& traits_;
+  int64_t pieces_;  ///< of loops in parallel
   std::vector<Loop> others_, part_outer_, part_inner_, reductions_, outer_;
   Loop vector_outer_, vectors_, lanes_;
+  std::vector<Loop> prefetching_tiles_;  ///< around the panel, if its successor is prefetched
+  std::vector<Loop> panel_;              ///< the reductions that each tile runs over
+  bool blocked_ = false;                 ///< results so far go through memory
 };
 
 }  // namespace
@@ -297,9 +335,10 @@ std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInf
   return info;
 }
 
-void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info, const Tile& tile,
-                              const std::vector<Var>& weights, const CpuTraits& traits) {
-  TiledReduction(schedule, info, tile, weights, traits).apply();
+void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info,
+                              const ReductionPlan& plan, const std::vector<Var>& weights,
+                              int64_t pieces) {
+  TiledReduction(schedule, info, plan, weights, pieces).apply();
 }
 
 }  // namespace nnef_tvm

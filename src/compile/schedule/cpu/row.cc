@@ -49,7 +49,8 @@ std::optional<double> row_reduction_cycles(const BlockInfo& info, const CpuTrait
          (steps * step + static_cast<double>(lanes) * kHorizontalCycles);
 }
 
-void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits) {
+void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits,
+                            int64_t pieces) {
   const size_t axis = *contiguous_reduction(info);
   const int64_t lanes = lanes_for(info.iterations[axis].extent, full_lanes(info, traits));
   const std::optional<BlockInfo> epilogue = epilogue_of(schedule, info);
@@ -61,11 +62,11 @@ void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info, const 
     if (!info.iterations[i].reduces) continue;
     if (i != axis) order.push_back(loops[i]);
   }
-  const std::vector<Loop> pieces = schedule.split(loops[axis], {lanes});
-  order.insert(order.end(), pieces.begin(), pieces.end());
+  const std::vector<Loop> halves = schedule.split(loops[axis], {lanes});
+  order.insert(order.end(), halves.begin(), halves.end());
   schedule.reorder(order);
   const Block partial =
-      schedule.rfactor(pieces[1], static_cast<int>(info.writes[0].indices.size()));
+      schedule.rfactor(halves[1], static_cast<int>(info.writes[0].indices.size()));
   schedule.set_scope(partial, 0, "local");
   // The loops now belong to the partial results; the block that adds them up has loops of its own.
   std::vector<Loop> final_loops = schedule.loops(info.block);
@@ -83,7 +84,7 @@ void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info, const 
   }
   schedule.vectorize(inner.back());
   if (!final_loops.empty() && info.volume() >= kParallelThreshold) {
-    parallelise(schedule, final_loops, traits);
+    parallelise(schedule, final_loops, pieces);
   }
   schedule.decompose_reduction(partial, inner.front());
 }

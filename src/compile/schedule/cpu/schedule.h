@@ -1,6 +1,9 @@
 // CPU schedules: chosen for each fused PrimFunc by its structure and the target's properties.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "tvm/object.h"
 
 namespace nnef_tvm {
@@ -32,10 +35,17 @@ enum class WinogradUse {
   kLargeTiles,  ///< all that can be, in tiles of 4 x 4 results
 };
 
+struct KernelPlan;
+/// By kernel_key(); see plan.h.
+using KernelPlans = std::map<std::string, KernelPlan>;
+
 /// Schedules every PrimFunc of the module that is not scheduled yet: parallel, vectorised, tiled
 /// reductions. A function that no rule takes gets the general rule; one that even that cannot take
 /// stays as it is. With kPack, "main" must still be in dataflow form, with the attribute num_input.
 IRModule schedule_cpu(IRModule module, const Target& target,
                       WeightLayout layout = WeightLayout::kKeep);
+/// The same; functions that have a plan get that one instead of the cost rule's.
+IRModule schedule_cpu(IRModule module, const Target& target, WeightLayout layout,
+                      const KernelPlans& plans);
 
 }  // namespace nnef_tvm

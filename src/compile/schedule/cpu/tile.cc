@@ -22,6 +22,11 @@ constexpr double kDistance = 0.005;
 // Items of so many rows are read from where they are; more would be in each other's way in the
 // first cache, whose ways are few.
 constexpr int64_t kMaxRows = 8;
+constexpr int64_t kMaxUnrolledReduction = 25;
+constexpr int64_t kMaxUnrolledSteps = 180;
+// An unrolled window also keeps its row of data and its weights in registers, for each result.
+constexpr int64_t kWindowRegisters = 3;
+constexpr double kConditional = 2.5;  // a condition for each load, of steps that are not unrolled
 constexpr double kClamped = 1.12;  // rows with addresses of their own, conditions on their results
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -30,11 +35,16 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 class Candidate {
  public:
   Candidate(const TileProblem& problem, const CpuTraits& traits, size_t axis, int64_t lanes,
-            int64_t vectors, bool pack_strided)
-      : problem_(problem), traits_(traits), pack_strided_(pack_strided) {
+            int64_t vectors, bool packs_strided)
+      : problem_(problem), traits_(traits) {
+    for (size_t i = 0; i < problem.extents.size(); ++i) {
+      if (problem.reduces[i]) reduction_ *= problem.extents[i];
+      conditional_ = conditional_ || problem.scalar[i];
+    }
     base_.vector_axis = axis;
     base_.lanes = lanes;
     base_.vectors = vectors;
+    base_.packs_strided = packs_strided;
   }
 
   /// Nullopt when the vector axis has a rest that cannot be handled.
@@ -44,6 +54,8 @@ class Candidate {
     if (tile.accumulators() + tile.vectors + 1 > traits_.vector_registers) return std::nullopt;
     if (!pack_for_vectors(tile)) return std::nullopt;
     for (TilePart& part : tile.parts) pack_for_part(tile, part);
+    tile.unrolled = reduction_ <= kMaxUnrolledReduction &&
+                    reduction_ * tile.accumulators() <= kMaxUnrolledSteps;
     tile.cycles = cycles(tile);
     return tile;
   }
@@ -75,7 +87,7 @@ class Candidate {
       const Step& step = operand.steps[axis];
       if (step.is_none() || !operand.packable[axis]) continue;
       const bool pays = operand.weight ? problem_.extents[axis] > tile.width() || !step.is_unit()
-                                       : pack_strided_ && !step.is_unit();
+                                       : tile.packs_strided && !step.is_unit();
       if (pays) tile.packings.push_back({i, axis, tile.width()});
     }
     return true;
@@ -145,12 +157,19 @@ class Candidate {
   }
 
   double step_cycles(const Tile& tile, double reduction) const {
+    const auto products = static_cast<double>(tile.accumulators()) / kPerCycle;
+    if (conditional_ && tile.unrolled) {
+      // Conditions are constants or shared; neighbouring steps share what they load.
+      const bool fits = tile.accumulators() * kWindowRegisters <= traits_.vector_registers;
+      return products * (fits ? 1 : kConditional) + kLoopCycles;
+    }
     double load_count = 0;
     for (size_t i = 0; i < problem_.operands.size(); ++i) load_count += loads(tile, i);
+    if (conditional_) load_count *= kConditional;
     const double streamed = streamed_bytes(tile, reduction) / traits_.vector_bytes;
     // What comes from the second cache also takes the first cache's time.
-    return std::max({static_cast<double>(tile.accumulators()) / kPerCycle,
-                     load_count / kPerCycle + streamed, kLatency, streamed / kStreamedVectors}) +
+    return std::max({products, load_count / kPerCycle + streamed, kLatency,
+                     streamed / kStreamedVectors}) +
            kLoopCycles;
   }
 
@@ -201,7 +220,8 @@ class Candidate {
 
   const TileProblem& problem_;
   const CpuTraits& traits_;
-  bool pack_strided_;
+  int64_t reduction_ = 1;     ///< steps
+  bool conditional_ = false;  ///< loads have conditions: padding
   Tile base_;
 };
 
@@ -230,6 +250,45 @@ std::vector<std::vector<TilePart>> part_choices(const TileProblem& problem, size
   return choices;
 }
 
+int64_t full_lanes(const TileProblem& problem, const CpuTraits& traits) {
+  return std::max<int64_t>(1, traits.vector_bytes / problem.item_bytes);
+}
+
+bool is_cheaper(const Tile& a, const Tile& b) { return a.cycles < b.cycles; }
+
+struct VectorChoice {
+  size_t axis;
+  int64_t lanes;
+  int64_t vectors;
+};
+
+/// Adds the cheapest tiles with a given vector.
+void add_cheapest(std::vector<Tile>& ranking, const TileProblem& problem, const CpuTraits& traits,
+                  const VectorChoice& vector, const std::vector<std::vector<TilePart>>& choices,
+                  size_t count) {
+  std::vector<Tile> best;
+  const auto add = [&](const Tile& tile) {
+    const auto place = std::upper_bound(best.begin(), best.end(), tile, is_cheaper);
+    if (place == best.end() && best.size() >= count) return;
+    best.insert(place, tile);
+    if (best.size() > count) best.pop_back();
+  };
+  const auto candidate = [&](bool packs_strided) {
+    return Candidate(problem, traits, vector.axis, vector.lanes, vector.vectors, packs_strided);
+  };
+  const Candidate packing = candidate(true);
+  const Candidate gathering = candidate(false);
+  for (const auto& parts : choices) {
+    const auto packed = packing.evaluate(parts);
+    if (packed) add(*packed);
+    const auto gathered = gathering.evaluate(parts);
+    if (gathered && (!packed || gathered->packings.size() != packed->packings.size())) {
+      add(*gathered);
+    }
+  }
+  ranking.insert(ranking.end(), best.begin(), best.end());
+}
+
 }  // namespace
 
 int64_t Tile::accumulators() const {
@@ -254,26 +313,55 @@ bool Tile::packs(size_t operand) const {
                      [&](const Packing& packing) { return packing.operand == operand; });
 }
 
-std::optional<Tile> choose_tile(const TileProblem& problem, const CpuTraits& traits) {
-  std::optional<Tile> best;
-  const int64_t full = std::max<int64_t>(1, traits.vector_bytes / problem.item_bytes);
+std::optional<Tile> complete_tile(const TileProblem& problem, const Tile& tile,
+                                  const CpuTraits& traits) {
+  std::vector<bool> used(problem.extents.size(), false);
+  const auto take = [&](size_t axis, int64_t extent, int64_t most) {
+    if (axis >= used.size() || used[axis] || problem.reduces[axis]) return false;
+    used[axis] = true;
+    return extent >= 1 && extent <= most;
+  };
+  const int64_t most_lanes =
+      tile.vector_axis < problem.scalar.size() && problem.scalar[tile.vector_axis]
+          ? 1
+          : full_lanes(problem, traits);
+  if (tile.lanes < 1 || tile.lanes > most_lanes || most_lanes % tile.lanes != 0) {
+    return std::nullopt;
+  }
+  if (!take(tile.vector_axis, tile.vectors, kMaxVectors)) return std::nullopt;
+  std::vector<TilePart> parts;
+  for (const TilePart& part : tile.parts) {
+    const int64_t most =
+        part.axis < problem.extents.size() ? std::min(problem.extents[part.axis], kMaxPart) : 0;
+    if (!take(part.axis, part.extent, most)) return std::nullopt;
+    parts.push_back({part.axis, part.extent});
+  }
+  return Candidate(problem, traits, tile.vector_axis, tile.lanes, tile.vectors, tile.packs_strided)
+      .evaluate(parts);
+}
+
+std::vector<Tile> rank_tiles(const TileProblem& problem, const CpuTraits& traits, size_t per_vector,
+                             size_t limit) {
+  std::vector<Tile> ranking;
+  const int64_t full = full_lanes(problem, traits);
   for (size_t axis = 0; axis < problem.extents.size(); ++axis) {
     if (problem.reduces[axis]) continue;
     const auto choices = part_choices(problem, axis, traits.vector_registers);
     for (int64_t lanes = problem.scalar[axis] ? 1 : full; lanes >= 1; lanes /= 2) {
       for (int64_t vectors = 1; vectors <= kMaxVectors; ++vectors) {
         if (vectors > 1 && (vectors - 1) * lanes >= problem.extents[axis]) break;
-        for (bool pack_strided : {true, false}) {
-          const Candidate candidate(problem, traits, axis, lanes, vectors, pack_strided);
-          for (const auto& parts : choices) {
-            const auto tile = candidate.evaluate(parts);
-            if (tile && (!best || tile->cycles < best->cycles)) best = tile;
-          }
-        }
+        add_cheapest(ranking, problem, traits, {axis, lanes, vectors}, choices, per_vector);
       }
     }
   }
-  return best;
+  std::stable_sort(ranking.begin(), ranking.end(), is_cheaper);
+  if (ranking.size() > limit) ranking.resize(limit);
+  return ranking;
+}
+
+std::optional<Tile> choose_tile(const TileProblem& problem, const CpuTraits& traits) {
+  const std::vector<Tile> best = rank_tiles(problem, traits, 1, 1);
+  return best.empty() ? std::nullopt : std::optional(best.front());
 }
 
 }  // namespace nnef_tvm

@@ -48,10 +48,12 @@ struct Tile {
   size_t vector_axis = 0;
   int64_t lanes = 1;
   int64_t vectors = 1;          ///< along the vector axis
+  bool packs_strided = false;   ///< copies operands that vectors would have to gather
   bool beyond = false;          ///< as TilePart::beyond, of the vector axis
   std::vector<TilePart> parts;  ///< other axes of the tile
   std::vector<Packing> packings;
-  double cycles = 0;  ///< estimate for all of the work on one core
+  bool unrolled = false;  ///< all steps of the reduction
+  double cycles = 0;      ///< estimate for all of the work on one core
 
   int64_t width() const { return lanes * vectors; }
   int64_t accumulators() const;
@@ -59,6 +61,16 @@ struct Tile {
   const TilePart* part(size_t axis) const;
   bool packs(size_t operand) const;
 };
+
+/// The tile with this vector axis, lanes, vectors, packs_strided, and these axes and extents of its
+/// parts; all else follows. Nullopt when the problem or the CPU allows no such tile.
+std::optional<Tile> complete_tile(const TileProblem& problem, const Tile& tile,
+                                  const CpuTraits& traits);
+
+/// The cheapest tiles, the cheapest first: at most `per_vector` with the same vectors, `limit` in
+/// all.
+std::vector<Tile> rank_tiles(const TileProblem& problem, const CpuTraits& traits, size_t per_vector,
+                             size_t limit);
 
 /// The cheapest tile; nullopt when there is no spatial axis.
 std::optional<Tile> choose_tile(const TileProblem& problem, const CpuTraits& traits);

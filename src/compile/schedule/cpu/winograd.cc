@@ -22,7 +22,8 @@ std::string name_of(const TirSchedule& schedule, const Block& block) {
 
 class Winograd {
  public:
-  Winograd(TirSchedule& schedule, const CpuTraits& traits) : schedule_(schedule), traits_(traits) {
+  Winograd(TirSchedule& schedule, const CpuTraits& traits, int64_t pieces)
+      : schedule_(schedule), traits_(traits), pieces_(pieces) {
     for (const Block& block : schedule.blocks()) {
       const std::string name = name_of(schedule, block);
       if (std::find(kStages.begin(), kStages.end(), name) == kStages.end()) {
@@ -32,8 +33,6 @@ class Winograd {
       }
     }
   }
-
-  bool is_complete() const { return stages_.size() == kStages.size(); }
 
   /// Returns the blocks that remain to be scheduled.
   std::vector<Block> apply() {
@@ -124,7 +123,7 @@ class Winograd {
     if (in_blocks()) {
       schedule_.parallel(block_);
     } else {
-      parallelise(schedule_, outer, traits_);
+      parallelise(schedule_, outer, pieces_);
     }
   }
 
@@ -155,7 +154,7 @@ class Winograd {
     vectorize(pieces[1], lanes);
     schedule_.unroll(pieces[0]);
     schedule_.unroll(stored[stored.size() - 2]);
-    if (!in_blocks()) parallelise(schedule_, {loops[0], outputs[0]}, traits_);
+    if (!in_blocks()) parallelise(schedule_, {loops[0], outputs[0]}, pieces_);
     schedule_.decompose_reduction(product, loops[3]);
   }
 
@@ -178,7 +177,7 @@ class Winograd {
     schedule_.unroll(loops[1]);
     if (in_blocks()) return;
     if (few) {
-      parallelise(schedule_, {loops[2], channels[0]}, traits_);
+      parallelise(schedule_, {loops[2], channels[0]}, pieces_);
     } else {
       schedule_.parallel(loops[2]);
     }
@@ -186,6 +185,7 @@ class Winograd {
 
   TirSchedule& schedule_;
   const CpuTraits& traits_;
+  int64_t pieces_;
   std::map<std::string, Block> stages_;
   std::vector<Block> others_;
   int64_t tile_ = 0;
@@ -195,11 +195,18 @@ class Winograd {
 
 }  // namespace
 
-std::optional<std::vector<Block>> schedule_winograd(TirSchedule& schedule,
-                                                    const CpuTraits& traits) {
-  Winograd winograd(schedule, traits);
-  if (!winograd.is_complete()) return std::nullopt;
-  return winograd.apply();
+bool is_winograd(const TirSchedule& schedule) {
+  size_t found = 0;
+  for (const Block& block : schedule.blocks()) {
+    found += std::count(kStages.begin(), kStages.end(), name_of(schedule, block));
+  }
+  return found == kStages.size();
+}
+
+std::optional<std::vector<Block>> schedule_winograd(TirSchedule& schedule, const CpuTraits& traits,
+                                                    int64_t pieces) {
+  if (!is_winograd(schedule)) return std::nullopt;
+  return Winograd(schedule, traits, pieces).apply();
 }
 
 }  // namespace nnef_tvm

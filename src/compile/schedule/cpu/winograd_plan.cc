@@ -96,10 +96,39 @@ class Rating {
   double cores_;
 };
 
-void keep_better(WinogradPlan& best, WinogradPlan plan, const WinogradProblem& problem,
-                 const CpuTraits& traits) {
+/// What does not depend on how the work is cut.
+WinogradPlan common_plan(const WinogradProblem& problem, int64_t tile, const CpuTraits& traits) {
+  WinogradPlan plan;
+  plan.tile = tile;
+  plan.tile_rows = ceil_div(problem.height, tile);
+  plan.tile_columns = ceil_div(problem.width, tile);
+  plan.lanes = traits.vector_bytes / kFloatBytes;
+  return plan;
+}
+
+/// One block, whose stages are parallel each by itself; tiles are filled up to a multiple of
+/// `rows`.
+WinogradPlan whole_plan(WinogradPlan plan, const WinogradProblem& problem, int64_t vectors,
+                        int64_t rows, const CpuTraits& traits) {
+  plan.vectors = vectors;
+  plan.blocks = 1;
+  plan.block_rows = problem.batch * plan.tile_rows;
+  plan.block_tiles = ceil_div(plan.used_tiles(), rows) * rows;
+  plan.rows = winograd_rows(plan.block_tiles, vectors, traits);
   plan.cycles = Rating(problem, plan, traits).cycles();
-  if (best.cycles == 0 || plan.cycles < best.cycles) best = plan;
+  return plan;
+}
+
+/// Blocks in parallel, each from its inputs to its results.
+WinogradPlan block_plan(WinogradPlan plan, const WinogradProblem& problem, int64_t vectors,
+                        int64_t block_rows, const CpuTraits& traits) {
+  plan.vectors = vectors;
+  plan.block_rows = block_rows;
+  plan.blocks = problem.batch * plan.tile_rows / block_rows;
+  plan.block_tiles = plan.used_tiles();
+  plan.rows = winograd_rows(plan.block_tiles, vectors, traits);
+  plan.cycles = Rating(problem, plan, traits).cycles();
+  return plan;
 }
 
 }  // namespace
@@ -116,33 +145,47 @@ int64_t dividing_lanes(int64_t extent, const CpuTraits& traits) {
   return lanes;
 }
 
-WinogradPlan plan_winograd(const WinogradProblem& problem, int64_t tile, const CpuTraits& traits) {
-  WinogradPlan plan;
-  plan.tile = tile;
-  plan.tile_rows = ceil_div(problem.height, tile);
-  plan.tile_columns = ceil_div(problem.width, tile);
-  plan.lanes = traits.vector_bytes / kFloatBytes;
-  WinogradPlan best;
-  for (plan.vectors = 1; plan.vectors <= kMaxVectors; ++plan.vectors) {
-    // One block, whose stages are parallel each by itself.
-    plan.blocks = 1;
-    plan.block_rows = problem.batch * plan.tile_rows;
-    for (int64_t rows = 1; rows <= most_rows(plan.vectors, traits); ++rows) {
-      plan.block_tiles = ceil_div(plan.used_tiles(), rows) * rows;
-      plan.rows = winograd_rows(plan.block_tiles, plan.vectors, traits);
-      keep_better(best, plan, problem, traits);
+std::vector<WinogradPlan> rank_winograd(const WinogradProblem& problem, int64_t tile,
+                                        const CpuTraits& traits, size_t limit) {
+  const WinogradPlan common = common_plan(problem, tile, traits);
+  std::vector<WinogradPlan> plans;
+  for (int64_t vectors = 1; vectors <= kMaxVectors; ++vectors) {
+    for (int64_t rows = 1; rows <= most_rows(vectors, traits); ++rows) {
+      plans.push_back(whole_plan(common, problem, vectors, rows, traits));
     }
-    // Blocks in parallel, each from its inputs to its results.
-    for (plan.block_rows = 1; plan.block_rows <= plan.tile_rows; ++plan.block_rows) {
-      if (plan.tile_rows % plan.block_rows != 0) continue;
-      plan.blocks = problem.batch * plan.tile_rows / plan.block_rows;
-      if (plan.blocks == 1) continue;
-      plan.block_tiles = plan.used_tiles();
-      plan.rows = winograd_rows(plan.block_tiles, plan.vectors, traits);
-      keep_better(best, plan, problem, traits);
+    for (int64_t block_rows = 1; block_rows <= common.tile_rows; ++block_rows) {
+      const bool divides = common.tile_rows % block_rows == 0;
+      const bool several = problem.batch * common.tile_rows > block_rows;
+      if (divides && several) {
+        plans.push_back(block_plan(common, problem, vectors, block_rows, traits));
+      }
     }
   }
-  return best;
+  std::stable_sort(plans.begin(), plans.end(), [](const WinogradPlan& a, const WinogradPlan& b) {
+    return a.cycles < b.cycles;
+  });
+  // Different numbers of rows may fill up to the same tiles.
+  const auto same = [](const WinogradPlan& a, const WinogradPlan& b) {
+    return a.vectors == b.vectors && a.blocks == b.blocks && a.block_tiles == b.block_tiles;
+  };
+  plans.erase(std::unique(plans.begin(), plans.end(), same), plans.end());
+  if (plans.size() > limit) plans.resize(limit);
+  return plans;
+}
+
+std::optional<WinogradPlan> complete_winograd(const WinogradProblem& problem,
+                                              const WinogradPlan& plan, const CpuTraits& traits) {
+  for (const WinogradPlan& known : rank_winograd(problem, plan.tile, traits, SIZE_MAX)) {
+    if (plan.vectors == known.vectors && plan.block_rows == known.block_rows &&
+        plan.rows == known.rows) {
+      return known;
+    }
+  }
+  return std::nullopt;
+}
+
+WinogradPlan plan_winograd(const WinogradProblem& problem, int64_t tile, const CpuTraits& traits) {
+  return rank_winograd(problem, tile, traits, 1).front();
 }
 
 double direct_cycles(const WinogradProblem& problem, const CpuTraits& traits) {
@@ -166,6 +209,13 @@ std::optional<WinogradPlan> choose_winograd(const WinogradProblem& problem, cons
   if (best.blocks * best.used_tiles() < kFewestTiles) return std::nullopt;
   if (best.cycles > kGain * direct_cycles(problem, traits)) return std::nullopt;
   return best;
+}
+
+WinogradChoice winograd_choice(const CpuTraits& traits, WinogradUse use, WinogradPlans plans) {
+  return [=, plans = std::move(plans)](const WinogradProblem& problem) {
+    const auto known = plans.find(problem);
+    return known != plans.end() ? known->second : choose_winograd(problem, traits, use);
+  };
 }
 
 }  // namespace nnef_tvm

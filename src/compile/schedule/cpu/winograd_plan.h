@@ -2,8 +2,12 @@
 // is cut. Arithmetic only, so that it can be tested for any CPU.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "compile/schedule/cpu/schedule.h"
 
@@ -16,6 +20,8 @@ struct WinogradProblem {
   int64_t width = 0;
   int64_t channels = 0;
   int64_t outputs = 0;
+
+  auto operator<=>(const WinogradProblem&) const = default;
 };
 
 /// Each tile of tile x tile results comes from patch x patch transformed inputs. Tiles are counted
@@ -37,6 +43,18 @@ struct WinogradPlan {
   int64_t used_tiles() const { return block_rows * tile_columns; }
 };
 
+/// Instead of the cost rule's; nullopt for direct convolution.
+using WinogradPlans = std::map<WinogradProblem, std::optional<WinogradPlan>>;
+
+/// The plans with the given tile (2 or 4), the cheapest first, at most `limit`.
+std::vector<WinogradPlan> rank_winograd(const WinogradProblem& problem, int64_t tile,
+                                        const CpuTraits& traits, size_t limit);
+
+/// The plan with this tile, and these vectors, block_rows and rows; all else follows. Nullopt when
+/// there is none.
+std::optional<WinogradPlan> complete_winograd(const WinogradProblem& problem,
+                                              const WinogradPlan& plan, const CpuTraits& traits);
+
 /// The best plan with the given tile (2 or 4).
 WinogradPlan plan_winograd(const WinogradProblem& problem, int64_t tile, const CpuTraits& traits);
 
@@ -46,6 +64,12 @@ double direct_cycles(const WinogradProblem& problem, const CpuTraits& traits);
 /// The plan to use; nullopt when direct convolution is the better choice.
 std::optional<WinogradPlan> choose_winograd(const WinogradProblem& problem, const CpuTraits& traits,
                                             WinogradUse use);
+
+/// What decides for each convolution: a plan, or nullopt for direct convolution.
+using WinogradChoice = std::function<std::optional<WinogradPlan>(const WinogradProblem&)>;
+
+/// The plans where there are some, else the cost rule.
+WinogradChoice winograd_choice(const CpuTraits& traits, WinogradUse use, WinogradPlans plans = {});
 
 /// The greatest number of tiles that divides `tiles` and whose accumulators fit into registers.
 int64_t winograd_rows(int64_t tiles, int64_t vectors, const CpuTraits& traits);

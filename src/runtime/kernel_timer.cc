@@ -1,0 +1,50 @@
+#include "runtime/kernel_timer.h"
+
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/string.h>
+
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "runtime/vm.h"
+
+namespace nnef_runtime {
+
+namespace ffi = ::tvm::ffi;
+using Clock = std::chrono::steady_clock;
+
+struct KernelTimer::Record {
+  std::vector<Call> calls;
+  Clock::time_point start;
+
+  /// Called around each call: the function, its name, whether it is before, ...
+  void note(ffi::PackedArgs args) {
+    const auto now = Clock::now();
+    if (args[2].cast<bool>()) {
+      start = Clock::now();
+      return;
+    }
+    const auto name = args[1].cast<ffi::String>();
+    if (std::string_view(name.data(), name.size()).starts_with("vm.builtin.")) return;
+    calls.push_back({name, std::chrono::duration<double, std::milli>(now - start).count()});
+  }
+};
+
+KernelTimer::KernelTimer(ffi::Module machine)
+    : machine_(std::move(machine)), record_(std::make_shared<Record>()) {
+  module_function(machine_, "set_instrument")(ffi::Function::FromPacked(
+      [record = record_](ffi::PackedArgs args, ffi::Any*) { record->note(args); }));
+}
+
+KernelTimer::~KernelTimer() {
+  try {
+    module_function(machine_, "set_instrument")(ffi::Function());
+  } catch (const ffi::Error&) {
+    // The machine goes on calling a record that nobody reads.
+  }
+}
+
+const std::vector<KernelTimer::Call>& KernelTimer::calls() const { return record_->calls; }
+
+}  // namespace nnef_runtime
