@@ -49,3 +49,10 @@ def test_files_that_are_no_plugins(nnefc, tmp_path):
     (tmp_path / "text.so").write_text("no library")
     assert "[plugin/load]" in nnefc("check", MODEL, "--plugin", tmp_path / "text.so").stderr
     assert "[plugin/entry]" in nnefc("check", MODEL, "--plugin", NNEFC.parent / "libkernel_door.so").stderr
+
+
+def test_a_plugin_under_two_names_is_refused(nnefc, tmp_path):
+    (tmp_path / "twin.so").write_bytes(PLUGIN.read_bytes())
+    message = nnefc("check", MODEL, "--plugin", PLUGIN, "--plugin", tmp_path / "twin.so").stderr
+    assert "[custom/name] there is an operation 'my_swish' already" in message
+    assert "[plugin/register]" in message

@@ -156,7 +156,42 @@ bool topk(RuleContext& c) {
   return true;
 }
 
+constexpr std::array<std::string_view, 4> kCoordinates{"half_pixel", "pytorch_half_pixel",
+                                                       "align_corners", "asymmetric"};
+constexpr std::array<std::string_view, 3> kInterpolators{"nearest", "linear", "cubic"};
+constexpr std::array<std::string_view, 4> kNearestModes{"floor", "ceil", "round_prefer_floor",
+                                                        "round_prefer_ceil"};
+
+bool resize(RuleContext& c) {
+  if (!check_choice(c, "coord_transformer", kCoordinates) ||
+      !check_choice(c, "interpolator", kInterpolators) ||
+      !check_choice(c, "nearest_mode", kNearestModes)) {
+    return false;
+  }
+  Shape shape = c.shape("input");
+  const std::vector<Value>& scales = c.items("scales");
+  const std::vector<int64_t> sizes = c.integers("sizes");
+  const std::string_view given = scales.empty() ? "sizes" : "scales";
+  if (!check_length(c, given, scales.empty() ? sizes.size() : scales.size(), shape.size(), "axis"))
+    return false;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    const double scaled =
+        scales.empty()
+            ? static_cast<double>(sizes[axis])
+            : std::floor(static_cast<double>(shape[axis].value()) * *scales[axis].get<double>());
+    if (!(scaled >= 1 && scaled <= static_cast<double>(kMaxRange))) {
+      return c.fail("extent", given,
+                    fmt::format("axis {} of extent {} would have the extent {}", axis,
+                                to_string(shape[axis]), scaled));
+    }
+    shape[axis] = static_cast<int64_t>(scaled);
+  }
+  c.set("output", shape);
+  return true;
+}
+
 constexpr std::array kRules{
+    ShapeRuleRow{"tract_core_resize", resize},
     ShapeRuleRow{"tract_core_broadcast", to_shape},
     ShapeRuleRow{"tract_core_gather_elements", gather_elements},
     ShapeRuleRow{"tract_core_gather_nd", gather_nd},

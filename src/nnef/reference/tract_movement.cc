@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <string>
 
@@ -165,7 +166,73 @@ void topk(Evaluation& e) {
   });
 }
 
+/// Where on an axis of the input an item of the result lies.
+double source_of(const std::string& transformer, int64_t i, int64_t from, int64_t to,
+                 double scale) {
+  const auto at = static_cast<double>(i);
+  if (transformer == "asymmetric") return at / scale;
+  if (transformer == "align_corners") {
+    return to == 1 ? 0 : at * static_cast<double>(from - 1) / static_cast<double>(to - 1);
+  }
+  if (transformer == "pytorch_half_pixel" && to == 1) return 0;
+  return (at + 0.5) / scale - 0.5;
+}
+
+double nearest_to(const std::string& mode, double x) {
+  if (mode == "ceil") return std::ceil(x);
+  if (mode == "round_prefer_floor") return std::ceil(x - 0.5);
+  return mode == "floor" ? std::floor(x) : std::floor(x + 0.5);
+}
+
+/// The weight of an item at a distance, by linear interpolation or Keys' cubic with -0.75.
+double weight_at(const std::string& interpolator, double distance) {
+  const double d = std::abs(distance);
+  if (interpolator == "linear") return std::max(0.0, 1 - d);
+  constexpr double kA = -0.75;
+  if (d <= 1) return ((kA + 2) * d - (kA + 3)) * d * d + 1;
+  return d < 2 ? ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA : 0;
+}
+
+/// Beyond the ends the items there are repeated.
+void resize(Evaluation& e) {
+  const Items<double> input = e.numbers<double>("input");
+  const Index shape = e.result_extents("output");
+  const auto& scales = e.items("scales");
+  const std::string& interpolator = e.string("interpolator");
+  const size_t rank = shape.size();
+  constexpr int64_t kReach = 2;  // items to each side that may have a weight
+  std::vector<double> output;
+  each_index(shape, [&](const Index& i) {
+    std::vector<double> at(rank);
+    for (size_t axis = 0; axis < rank; ++axis) {
+      const double ratio =
+          static_cast<double>(shape[axis]) / static_cast<double>(input.shape[axis]);
+      const double scale = scales.empty() ? ratio : *scales[axis].get<double>();
+      at[axis] = scale == 1 ? static_cast<double>(i[axis])
+                            : source_of(e.string("coord_transformer"), i[axis], input.shape[axis],
+                                        shape[axis], scale);
+      if (interpolator == "nearest") at[axis] = nearest_to(e.string("nearest_mode"), at[axis]);
+    }
+    double sum = 0;
+    each_index(Index(rank, 2 * kReach), [&](const Index& j) {
+      double weight = 1;
+      Index place_of(rank);
+      for (size_t axis = 0; axis < rank; ++axis) {
+        const auto tap = static_cast<int64_t>(std::floor(at[axis])) + j[axis] - (kReach - 1);
+        const double distance = at[axis] - static_cast<double>(tap);
+        weight *=
+            interpolator == "nearest" ? (distance == 0 ? 1 : 0) : weight_at(interpolator, distance);
+        place_of[axis] = std::clamp<int64_t>(tap, 0, input.shape[axis] - 1);
+      }
+      if (weight != 0) sum += weight * input.values[place(input.shape, place_of)];
+    });
+    output.push_back(sum);
+  });
+  e.set("output", output);
+}
+
 constexpr std::array kRows{
+    EvaluatorRow{"tract_core_resize", resize},
     EvaluatorRow{"tract_core_broadcast", to_shape},
     EvaluatorRow{"tract_core_gather_elements", gather_elements},
     EvaluatorRow{"tract_core_gather_nd", gather_nd},

@@ -1,6 +1,7 @@
 // Operations of tract that move items.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "relax/lowering.h"
 
@@ -84,7 +85,86 @@ std::vector<Expr> lower_topk(const LoweringContext& op) {
   return {tuple_get_item(both, 0), tuple_get_item(both, 1)};
 }
 
+/// The items of an axis that one of the result is made of: as many for each, as columns.
+struct Taps {
+  std::vector<std::vector<double>> places;
+  std::vector<std::vector<double>> weights;
+};
+
+double source_position(const LoweringContext& op, double i, int64_t from, int64_t to,
+                       double scale) {
+  const std::string& transformer = op.string("coord_transformer");
+  if (transformer == "asymmetric") return i / scale;
+  const bool single = to == 1;
+  if (transformer == "align_corners") return single ? 0 : i * double(from - 1) / double(to - 1);
+  return single && transformer == "pytorch_half_pixel" ? 0 : (i + 0.5) / scale - 0.5;
+}
+
+double nearest_position(const std::string& mode, double x) {
+  if (mode == "floor") return std::floor(x);
+  if (mode == "ceil") return std::ceil(x);
+  return mode == "round_prefer_floor" ? std::ceil(x - 0.5) : std::floor(x + 0.5);
+}
+
+/// Weights of the items around a position that is `t` beyond the first of them (linear), or the
+/// second (cubic, Keys' with -0.75).
+std::vector<double> tap_weights(const std::string& interpolator, double t) {
+  if (interpolator == "nearest") return {1};
+  if (interpolator == "linear") return {1 - t, t};
+  constexpr double a = -0.75;
+  const auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+  const auto far = [](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+  return {far(1 + t), near(t), near(1 - t), far(2 - t)};
+}
+
+Taps axis_taps(const LoweringContext& op, int64_t from, int64_t to, double scale) {
+  const std::string& interpolator = op.string("interpolator");
+  Taps taps;
+  for (int64_t i = 0; i < to; ++i) {
+    double x = source_position(op, double(i), from, to, scale);
+    if (interpolator == "nearest") x = nearest_position(op.string("nearest_mode"), x);
+    const double below = std::floor(x);
+    const auto weights = tap_weights(interpolator, x - below);
+    const double first = interpolator == "cubic" ? below - 1 : below;
+    taps.places.resize(weights.size());
+    taps.weights.resize(weights.size());
+    for (size_t k = 0; k < weights.size(); ++k) {
+      taps.places[k].push_back(std::clamp(first + double(k), 0.0, double(from - 1)));
+      taps.weights[k].push_back(weights[k]);
+    }
+  }
+  return taps;
+}
+
+/// One axis after the other: each item of the result is a weighted sum of items of the input.
+Expr lower_resize(const LoweringContext& op) {
+  const Ints from = op.extents("input");
+  const Ints to = op.result_extents();
+  const auto& scales = op.items("scales");
+  const bool nearest = op.string("interpolator") == "nearest";
+  Expr x = op.input("input");
+  for (size_t axis = 0; axis < from.size(); ++axis) {
+    const double scale =
+        scales.empty() ? double(to[axis]) / double(from[axis]) : *scales[axis].get<double>();
+    if (scale == 1) continue;
+    const Taps taps = axis_taps(op, from[axis], to[axis], scale);
+    Ints along(from.size(), 1);
+    along[axis] = to[axis];
+    x = op.let(x);
+    Expr sum;
+    for (size_t k = 0; k < taps.places.size(); ++k) {
+      const Expr part = relax::take(x, constant(taps.places[k], Ints{to[axis]}, int64),
+                                    static_cast<int64_t>(axis), "clip");
+      const Expr term = nearest ? part : part * constant(taps.weights[k], along, op.real());
+      sum = k == 0 ? term : sum + term;
+    }
+    x = sum;
+  }
+  return x;
+}
+
 constexpr LoweringRow rows[] = {
+    {"tract_core_resize", lower_resize},
     {"tract_core_broadcast", lower_broadcast},
     {"tract_core_gather_elements", lower_gather_elements},
     {"tract_core_gather_nd", lower_gather_nd},
