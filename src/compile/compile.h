@@ -36,9 +36,9 @@ struct Compiled {
   std::string target_json;
   std::string device;  ///< that the code was compiled for, as "opencl:0"; empty for the CPU
   std::vector<std::string>
-      cpu_features;               ///< features that the code uses, by GCC's names ("avx512f")
-  nnef_runtime::Program program;  ///< what a run does
+      cpu_features;  ///< features that the code uses, by GCC's names ("avx512f")
   TuningSummary tuning = {};
+  nnef_runtime::Program program;  ///< what a run does
 };
 
 /// `module` has a function "main" that takes inputs, states and parameters, with attribute

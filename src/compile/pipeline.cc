@@ -93,11 +93,13 @@ IRModule lower_operators(const IRModule& module, const std::string& entry, const
   if (diagnostics.has_errors()) return legal;
   // Reshapes become views before fusion, which would make copies with divisions in their indices of
   // them.
-  const IRModule ready =
-      run_passes(legal, {relax_pass::fold_constant(), relax_pass::rewrite_dataflow_reshape(),
-                         relax_pass::annotate_tir_op_pattern()});
-  const IRModule fused = run_pass(relax_pass::fuse_ops(), group_rows(ready, entry, traits));
-  if (groups != nullptr) *groups = fusion_groups(ready, fused, entry);
+  const IRModule kernels = run_passes(legal, {
+                                                 relax_pass::fold_constant(),
+                                                 relax_pass::rewrite_dataflow_reshape(),
+                                                 relax_pass::annotate_tir_op_pattern(),
+                                             });
+  const IRModule fused = run_pass(relax_pass::fuse_ops(), group_rows(kernels, entry, traits));
+  if (groups != nullptr) *groups = fusion_groups(kernels, fused, entry);
   return run_passes(fused, {relax_pass::fuse_tir(), relax_pass::dead_code_elimination({entry})});
 }
 

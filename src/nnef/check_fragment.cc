@@ -29,7 +29,7 @@ void Checker::check_parameters(const ast::Fragment& fragment) {
           .note("the first one is declared", place->second.where);
       continue;
     }
-    if (holds_tensor(parameter.type) && attributes) {
+    if (holds_tensor(parameter.type) && attributes && !dynamic_) {
       diagnostics_.error("check/parameter-order", parameter.where,
                          fmt::format("'{}': tensor parameter '{}' stands after an attribute",
                                      fragment.name, parameter.name));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "expander.h"
 #include "ops/rule.h"
@@ -257,6 +258,30 @@ void Expander::remove_unused() {
   }
   size_t next = 0;
   std::erase_if(graph_.operations, [&](const Operation&) { return !keep[next++]; });
+  remove_unused_tensors();
+}
+
+void Expander::remove_unused_tensors() {
+  constexpr uint32_t kGone = std::numeric_limits<uint32_t>::max();
+  std::vector<uint32_t> places(graph_.tensors.size(), kGone);
+  for (const Operation& operation : graph_.operations) {
+    each_tensor(operation.outputs, [&](TensorRef ref) { places[ref.index] = 0; });
+  }
+  uint32_t next = 0;
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i] == kGone) continue;
+    places[i] = next++;
+    tensors.push_back(std::move(graph_.tensors[i]));
+  }
+  graph_.tensors = std::move(tensors);
+  const auto move = [&](TensorRef& ref) { ref.index = places[ref.index]; };
+  for (Operation& operation : graph_.operations) {
+    each_tensor(operation.inputs, move);
+    each_tensor(operation.outputs, move);
+  }
+  std::ranges::for_each(graph_.inputs, move);
+  std::ranges::for_each(graph_.outputs, move);
 }
 
 /// All in one message: whoever has to supply them wants the whole list.

@@ -165,6 +165,7 @@ class Expander {
   /// Shapes and item types of the operation that was added last.
   void infer_last();
   void remove_unused();
+  void remove_unused_tensors();
   void report_without_rule();
 
   // tract_arguments.cc

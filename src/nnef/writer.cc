@@ -19,7 +19,7 @@ constexpr size_t kMaxCommentColumn = 100;
 constexpr std::string_view kIndent = "    ";
 
 std::string scalar_text(double value) {
-  if (std::isinf(value)) return value < 0 ? "-1e999" : "1e999";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";  // tract's dialect alone has them
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;

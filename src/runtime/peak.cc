@@ -61,7 +61,7 @@ Chains widest() { return baseline; }
 }  // namespace
 
 double measured_peak(int threads) {
-  if (threads <= 0) threads = physical_cores();
+  if (threads <= 0) threads = default_threads();
   const Chains chains = widest();
   constexpr auto kTime = std::chrono::milliseconds(30);
   std::vector<double> rates(static_cast<size_t>(threads));

@@ -4,7 +4,7 @@
 namespace nnef_runtime {
 
 /// GFLOP/s of float32 multiplications with additions in registers, measured on so many threads (0:
-/// one for each physical core) for a few hundredths of a second.
+/// as default_threads() says) for a few hundredths of a second.
 double measured_peak(int threads);
 
 }  // namespace nnef_runtime

@@ -1,6 +1,7 @@
 #include "tvm/build.h"
 
 #include "tvm/ir_module.h"
+#include "tvm/prefetch.h"
 #include "tvm/target.h"
 #include "tvm/transform.h"
 
@@ -11,7 +12,9 @@ ffi::Module build_tir(const IRModule& prim_funcs, const Target& target) {
   TargetScope scope(hosted);
   MaskedVectorsScope masked;
   IRModule module = run_pass(tir_pass::bind_target(hosted), prim_funcs);
-  for (const Pass& pass : tir_pass::lowering_for_cpu()) module = run_pass(pass, module);
+  for (const Pass& pass : tir_pass::loops_for_cpu()) module = run_pass(pass, module);
+  module = insert_prefetches(module);
+  for (const Pass& pass : tir_pass::code_for_cpu()) module = run_pass(pass, module);
   return call<ffi::Module>("target.build.llvm", module, target);
 }
 

@@ -244,4 +244,8 @@ void TirSchedule::annotate(const Block& block, const std::string& key, int64_t v
   call<void>("s_tir.schedule.ScheduleAnnotate", handle_, block, key, int_imm(value));
 }
 
+void TirSchedule::annotate(const Loop& loop, const std::string& key, int64_t value) {
+  call<void>("s_tir.schedule.ScheduleAnnotate", handle_, loop, key, int_imm(value));
+}
+
 }  // namespace nnef_tvm

@@ -88,6 +88,7 @@ class TirSchedule {
   Block rfactor(const Loop& loop, int axis);
 
   void annotate(const Block& block, const std::string& key, int64_t value);
+  void annotate(const Loop& loop, const std::string& key, int64_t value);
 
  private:
   Schedule handle_;

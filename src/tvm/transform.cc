@@ -86,7 +86,7 @@ Pass bind_target(const Target& target) { return call<Pass>("tirx.transform.BindT
 
 // The order of the wheel's s_tir/pipeline.py, without the passes that only touch GPU threads,
 // memory scopes or types narrower than 16 bits.
-Array<Pass> lowering_for_cpu() {
+Array<Pass> loops_for_cpu() {
   return {
       call<Pass>("s_tir.transform.CanonicalizeLoop"),
       call<Pass>("s_tir.transform.LowerInitBlock"),
@@ -108,6 +108,11 @@ Array<Pass> lowering_for_cpu() {
       call<Pass>("s_tir.transform.RenormalizeSplitPattern"),
       call<Pass>("tirx.transform.StmtSimplify"),
       call<Pass>("tirx.transform.RemoveNoOp"),
+  };
+}
+
+Array<Pass> code_for_cpu() {
+  return {
       call<Pass>("s_tir.transform.RewriteUnsafeSelect"),
       call<Pass>("tirx.transform.CommonSubexprElim"),
       call<Pass>("tirx.transform.VerifyMemory"),

@@ -62,9 +62,11 @@ namespace tir_pass {
 
 /// Sets the target of every function that has none.
 Pass bind_target(const Target& target);
-/// The passes from schedulable TIR to what a CPU's code generator takes.
-Array<Pass> lowering_for_cpu();
-/// The same for a device: functions come out as two, for the host and for the device.
+/// The passes from schedulable TIR to loops over vectors and flat buffers.
+Array<Pass> loops_for_cpu();
+/// Those from there to what a CPU's code generator takes.
+Array<Pass> code_for_cpu();
+/// From schedulable TIR to device code: functions come out as two, for the host and for the device.
 Array<Pass> lowering_for_device();
 /// What each half of them still needs.
 Array<Pass> lowering_of_host();

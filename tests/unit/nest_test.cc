@@ -40,6 +40,12 @@ TEST(Nest, CoresShareWeightsThatAreLargerThanTheImage) {
   EXPECT_LE(nest.reduction_block * 32 * 4, 48 << 10);  // the weights of a block
 }
 
+TEST(Nest, LongPiecesAreFetchedAhead) {
+  EXPECT_TRUE(choose_nest(pointwise(7, 2048, 512), kTwoCores).prefetches);
+  EXPECT_FALSE(choose_nest(pointwise(1, 2048, 512), kTwoCores).prefetches);  // each is read once
+  EXPECT_FALSE(choose_nest(pointwise(56, 256, 64), kTwoCores).prefetches);   // they stay
+}
+
 TEST(Nest, NoBlocksOfWeightsThatFitTheFirstCache) {
   EXPECT_EQ(choose_nest(pointwise(7, 160, 960), kTwoCores).reduction_block, 0);
 }

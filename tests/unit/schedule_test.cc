@@ -13,7 +13,9 @@
 #include "runtime/vm.h"
 #include "small_model.h"
 #include "tvm/ir_module.h"
+#include "tvm/prefetch.h"
 #include "tvm/target.h"
+#include "tvm/transform.h"
 
 namespace nnef_tvm {
 namespace {
@@ -252,6 +254,33 @@ INSTANTIATE_TEST_SUITE_P(
                       conv("depthwise", {1, 96, 28, 28}, {96, 1, 3, 3}, 1, 1, 96),
                       binary("matmul", {64, 128}, {128, 512}, relax::matmul)),
     [](const auto& info) { return info.param.name; });
+
+class CpuScheduleOfManyWeights : public CpuSchedule {};
+
+TEST_P(CpuScheduleOfManyWeights, FetchesAhead) {
+  TargetScope scope(host_target());
+  const IRModule module = lowered(GetParam(), true);
+  const std::string text = script(schedule_cpu(module, host_target(), WeightLayout::kPack));
+  EXPECT_NE(text.find(kPrefetchItems), std::string::npos) << text;
+}
+
+TEST_P(CpuScheduleOfManyWeights, HaveInstructionsForThat) {
+  TargetScope scope(host_target());
+  const IRModule module = lowered(GetParam(), true);
+  std::vector<NamedFunction> kernels =
+      functions_of(schedule_cpu(module, host_target(), WeightLayout::kPack));
+  std::erase_if(kernels, [](const NamedFunction& item) { return !is_prim_func(item.function); });
+  IRModule code = run_pass(tir_pass::bind_target(host_target()), make_module(kernels));
+  for (const Pass& pass : tir_pass::loops_for_cpu()) code = run_pass(pass, code);
+  EXPECT_EQ(script(code).find("T.prefetch("), std::string::npos);
+  const std::string text = script(insert_prefetches(code));
+  EXPECT_NE(text.find("T.prefetch("), std::string::npos) << text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Convolutions, CpuScheduleOfManyWeights,
+                         ::testing::Values(conv("blocked", {1, 512, 7, 7}, {512, 512, 3, 3}, 1, 1),
+                                           conv("whole", {1, 512, 7, 7}, {512, 512, 1, 1}, 1, 0)),
+                         [](const auto& info) { return info.param.name; });
 
 class CpuScheduleOfParts : public CpuSchedule {};
 

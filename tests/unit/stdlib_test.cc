@@ -8,6 +8,7 @@
 namespace nnef {
 
 extern const char stdlib_text[];
+extern const char tract_text[];
 
 namespace {
 
@@ -22,6 +23,14 @@ TEST(Stdlib, PassesTheChecks) {
   const auto document =
       parse_library(std::make_shared<Source>("stdlib.nnef", stdlib_text), diagnostics);
   check(document, Declarations::standard(), diagnostics);
+  EXPECT_EQ(format(diagnostics), "");
+}
+
+TEST(Stdlib, TractParsesWithoutComplaint) {
+  Diagnostics diagnostics;
+  const auto document = parse_library(std::make_shared<Source>("tract.nnef", tract_text),
+                                      diagnostics, Dialect::tract);
+  check(document, Declarations::tract(), diagnostics);
   EXPECT_EQ(format(diagnostics), "");
 }
 

@@ -25,7 +25,7 @@ std::vector<std::optional<Nest>> other_nests(const std::optional<Nest>& nest) {
   std::vector<std::optional<Nest>> others;
   if (nest) others.emplace_back();
   const auto add = [&](std::optional<Chunks> chunks, int64_t reduction_block) {
-    others.push_back(Nest{chunks, reduction_block});
+    others.push_back(Nest{chunks, reduction_block, nest && nest->prefetches && !chunks});
   };
   for (const int64_t block : kReductionBlocks) {
     const bool same = nest && !nest->chunks && nest->reduction_block == block;

@@ -223,10 +223,13 @@ void ModuleRun::call(const Step& step, size_t turn) const {
 }
 
 double ModuleRun::time(int64_t calls) {
-  const auto start = Clock::now();
-  for (int64_t i = 0; i < calls; ++i, ++turn_) {
+  const auto run = [&] {
     for (const Step& step : steps_) call(step, turn_);
-  }
+    ++turn_;
+  };
+  run();
+  const auto start = Clock::now();
+  for (int64_t i = 0; i < calls; ++i) run();
   return since(start) / static_cast<double>(calls);
 }
 

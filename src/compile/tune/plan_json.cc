@@ -22,7 +22,9 @@ constexpr int64_t kMostPieces = 1 << 12;
 constexpr int64_t kMostVectors = 8;
 
 Json to_json(const Nest& nest) {
-  Json json{{"chunks", nullptr}, {"reduction_block", nest.reduction_block}};
+  Json json{{"chunks", nullptr},
+            {"reduction_block", nest.reduction_block},
+            {"prefetches", nest.prefetches}};
   if (nest.chunks) json["chunks"] = {nest.chunks->axis, nest.chunks->count};
   return json;
 }
@@ -48,6 +50,7 @@ Json to_json(const ReductionPlan& plan) {
 Nest read_nest(const Json& json) {
   Nest nest;
   nest.reduction_block = json.at("reduction_block").get<int64_t>();
+  nest.prefetches = json.at("prefetches").get<bool>();
   const Json& chunks = json.at("chunks");
   if (!chunks.is_null()) nest.chunks = {chunks.at(0).get<size_t>(), chunks.at(1).get<int64_t>()};
   return nest;

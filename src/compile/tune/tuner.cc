@@ -21,12 +21,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kConvolutionShare = 0.4;  // of the seconds, at most, for the choice of methods
 constexpr double kGain = 0.98;             // what gains less is noise
+constexpr double kMethodGain = 0.92;       // other weights are worth more than that
+constexpr double kNegligible = 1e-3;       // of all kernels' time
 constexpr double kExact = 1e-4;            // tolerances of results, in parts of the largest
 constexpr double kWinograd = 2e-3;
 constexpr size_t kMostCandidates = 24;
 constexpr size_t kFewestCandidates = 4;
 constexpr size_t kDirectCandidates = 3;
-constexpr size_t kWinogradCandidates = 2;  // for each size of tiles
+constexpr size_t kWinogradCandidates = 5;  // for each size of tiles
 constexpr double kWorthTrying = 2;         // times the direct convolution's estimate
 constexpr double kFirstRace = 0.1;         // seconds
 constexpr double kRace = 2;
@@ -100,7 +102,7 @@ bool Tuner::conclude(const Task& task, size_t done, size_t total) {
   const Contest::Result* rule = task.contest.best(task.rule);
   const Contest::Result* winner = task.contest.best();
   if (winner == nullptr || rule == nullptr) return false;
-  if (winner->seconds > kGain * rule->seconds) winner = rule;
+  if (winner->seconds > task.gain * rule->seconds) winner = rule;
   constexpr double kMicro = 1e6;
   database_.add({.kernel = task.key,
                  .name = task.name,
@@ -163,8 +165,12 @@ void Tuner::measure_convolutions(Problems problems, WinogradPlans& plans) {
     if (is_over(deadline)) break;
     try {
       const std::string name = problem_name(problem);
-      Task task{name, name, count, new_contest(convolution_module(problem), kWinograd, deadline),
-                text(choose_winograd(problem, traits_, WinogradUse::kWherePays))};
+      Task task{name,
+                name,
+                count,
+                new_contest(convolution_module(problem), kWinograd, deadline),
+                text(choose_winograd(problem, traits_, WinogradUse::kWherePays)),
+                kMethodGain};
       race_convolution(task, problem);
       if (is_over(deadline)) break;
       if (conclude(task, done + 1, problems.size())) plans[problem] = *known_plan(problem);
@@ -205,8 +211,9 @@ KernelPlans Tuner::plan_kernels(const IRModule& module) {
   KernelPlans plans;
   std::vector<KernelUse> unknown;
   for (const KernelUse& use : kernel_uses(module)) {
-    // Planned with the convolutions.
-    if (is_winograd(TirSchedule(use.function))) continue;
+    // What weights alone decide is computed only once; convolutions were planned before.
+    const bool once = std::find(use.weights.begin(), use.weights.end(), false) == use.weights.end();
+    if (once || is_winograd(TirSchedule(use.function))) continue;
     ++summary_.kernels;
     const TuningRecord* record = database_.find(use.key, cpu_);
     const auto plan = record ? kernel_plan(Json::parse(record->plan)) : std::nullopt;
@@ -232,11 +239,11 @@ std::vector<Tuner::KernelTask> Tuner::start_kernels(const std::vector<KernelUse>
       const IRModule module = kernel_module(use);
       KernelChoices choices = kernel_choices(use.function, use.weights, traits_, kMostCandidates);
       const KernelPlan rule = first_candidates(choices, 1).front();
-      started[i] = KernelTask{
-          {use.key, use.name, use.calls, new_contest(module, kExact, options_.seconds), text(rule)},
-          use,
-          module,
-          std::move(choices)};
+      started[i] = KernelTask{{use.key, use.name, use.calls,
+                               new_contest(module, kExact, options_.seconds), text(rule), kGain},
+                              use,
+                              module,
+                              std::move(choices)};
       started[i]->contest.enter({{text(rule), scheduled(module, use.key, rule)}});
     } catch (const ffi::Error&) {
       // A kernel that does not stand by itself, of symbolic shapes for example.
@@ -260,8 +267,9 @@ void Tuner::measure_kernels(const std::vector<KernelUse>& uses, KernelPlans& pla
   };
   std::sort(tasks.begin(), tasks.end(),
             [&](const KernelTask& a, const KernelTask& b) { return work(a) > work(b); });
-  double left = 0;
-  for (const KernelTask& task : tasks) left += work(task);
+  double total = 0;
+  for (const KernelTask& task : tasks) total += work(task);
+  double left = total;
   const double begun = gone();
   size_t candidates = 0;
   for (size_t i = 0; i < tasks.size() && !is_over(options_.seconds); ++i) {
@@ -270,10 +278,12 @@ void Tuner::measure_kernels(const std::vector<KernelUse>& uses, KernelPlans& pla
         candidates == 0 ? kGuess : (gone() - begun) / static_cast<double>(candidates);
     const double share = (options_.seconds - gone()) * work(task) / std::max(left, work(task));
     left -= work(task);
-    race_kernel(task,
-                std::clamp(static_cast<size_t>(share / each), kFewestCandidates, kMostCandidates));
-    candidates += task.contest.results().size();
-    if (is_over(options_.seconds) && task.contest.results().size() == 1) break;
+    if (work(task) > kNegligible * total) {
+      race_kernel(
+          task, std::clamp(static_cast<size_t>(share / each), kFewestCandidates, kMostCandidates));
+      candidates += task.contest.results().size();
+      if (is_over(options_.seconds) && task.contest.results().size() == 1) break;
+    }
     if (!conclude(task, i + 1, tasks.size())) continue;
     const TuningRecord& record = *database_.find(task.key, cpu_);
     plans[task.key] = *kernel_plan(Json::parse(record.plan));

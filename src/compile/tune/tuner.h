@@ -68,6 +68,7 @@ class Tuner {
     int calls;
     Contest contest;
     std::string rule;  ///< the plan of the cost rule
+    double gain;       ///< another one must not take more than this part of its time
   };
   struct KernelTask : Task {
     KernelUse use;

@@ -72,6 +72,13 @@ int64_t reduction_block(const NestProblem& problem, const CpuTraits& traits) {
              : block;
 }
 
+/// Whether pieces are long enough to be waited for.
+bool prefetches(const NestProblem& problem) {
+  constexpr double kShortPiece = 4 << 10;
+  const bool again = product(problem.tiles, problem.tiles.size()) > 1;
+  return again && problem.pieces > 1 && problem.piece_bytes / real(problem.pieces) > kShortPiece;
+}
+
 }  // namespace
 
 Nest choose_nest(const NestProblem& problem, const CpuTraits& traits) {
@@ -82,6 +89,7 @@ Nest choose_nest(const NestProblem& problem, const CpuTraits& traits) {
     nest.chunks = chunks;
   } else {
     nest.reduction_block = reduction_block(problem, traits);
+    nest.prefetches = prefetches(problem);
   }
   return nest;
 }

@@ -37,6 +37,10 @@ struct Nest {
   /// So many steps of the innermost reduced axis for all tiles before the next steps, with the
   /// results so far in memory; 0: all steps of a tile at once.
   int64_t reduction_block = 0;
+  /// While the tiles take a piece (or a block of it), the next one is fetched into the second
+  /// cache: weights come from memory once for each inference, too late for the first tile that
+  /// reads them.
+  bool prefetches = false;
 };
 
 Nest choose_nest(const NestProblem& problem, const CpuTraits& traits);

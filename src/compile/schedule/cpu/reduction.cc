@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "compile/schedule/cpu/nest.h"
 #include "compile/schedule/cpu/rules.h"
 #include "tvm/ir.h"
+#include "tvm/prefetch.h"
 #include "tvm/te.h"
 
 namespace nnef_tvm {
@@ -66,12 +68,13 @@ ObjectRef piecewise_map(size_t rank, const std::vector<PiecewiseAxis>& pieces, b
 class TiledReduction {
  public:
   TiledReduction(TirSchedule& schedule, const BlockInfo& info, const ReductionPlan& plan,
-                 const std::vector<Var>& weights, int64_t pieces)
+                 const std::vector<Var>& weights, const CpuTraits& traits, int64_t pieces)
       : schedule_(schedule),
         info_(info),
         plan_(plan),
         tile_(plan.tile),
         weights_(weights),
+        cores_(traits.cores),
         pieces_(pieces) {}
 
   void apply() {
@@ -88,8 +91,9 @@ class TiledReduction {
     if (epilogue) inline_epilogue(epilogue->block);
     mark_tile();
     if (!scatters()) mark_store(store);
-    if (info_.volume() >= kParallelThreshold) parallelise(schedule_, outer_, pieces_);
+    if (info_.volume() >= kParallelThreshold) make_parallel();
     schedule_.decompose_reduction(info_.block, reductions_.front());
+    if (!prefetching_tiles_.empty()) mark_prefetches();
   }
 
  private:
@@ -177,15 +181,18 @@ class TiledReduction {
       outer_.insert(outer_.end(), part_outer_.begin(), part_outer_.begin() + chunked);
       outer_.push_back(vector_outer_);
       const std::vector<Loop> tiles(part_outer_.begin() + chunked, part_outer_.end());
+      if (nest.prefetches && weights_in_order()) prefetching_tiles_ = tiles;
       if (nest.reduction_block > 0) {
         const auto block = schedule_.split(reductions_.back(), {nest.reduction_block});
         reductions_.back() = block[0];
         inner = reductions_;
         append(inner, tiles);
         inner.push_back(block[1]);
+        panel_ = {block[1]};
         blocked_ = true;
       } else {
         append(outer_, tiles);
+        panel_ = reductions_;
       }
     }
     std::vector<Loop> all = outer_;
@@ -207,6 +214,51 @@ class TiledReduction {
 
   static void append(std::vector<Loop>& loops, const std::vector<Loop>& more) {
     loops.insert(loops.end(), more.begin(), more.end());
+  }
+
+  /// Whether each packed weight is read item by item while the reductions advance.
+  bool weights_in_order() const {
+    for (const Packing& packing : tile_.packings) {
+      const Access& read = info_.reads[packing.operand];
+      if (!reads_weight(read, weights_)) continue;
+      int64_t last = std::numeric_limits<int64_t>::max();
+      for (size_t i = 0; i < info_.iterations.size(); ++i) {
+        if (!info_.iterations[i].reduces || info_.iterations[i].extent == 1) continue;
+        if (read.steps[i].kind != Step::Kind::kLinear || read.steps[i].stride > last) return false;
+        last = read.steps[i].stride;
+      }
+      return true;
+    }
+    return false;
+  }
+
+  /// When pieces alone can be shared by all cores, the loops over tiles stay as they are.
+  void make_parallel() {
+    const bool even = extent(vector_outer_) % cores_ == 0 && extent(vector_outer_) >= 2 * cores_ &&
+                      others_.empty();
+    if (!prefetching_tiles_.empty() && !even && !blocked_) prefetching_tiles_.clear();
+    if (prefetching_tiles_.empty() || !even) {
+      parallelise(schedule_, outer_, pieces_);
+    } else {
+      schedule_.parallel(vector_outer_);
+    }
+  }
+
+  /// Each tile begins with fetching its share of the panel that comes after the one it reads.
+  void mark_prefetches() {
+    constexpr int64_t kItems = 32;  // two lines, which memory brings together
+    int64_t tiles = 1, panel = tile_.width();
+    for (const Loop& loop : prefetching_tiles_) tiles *= extent(loop);
+    for (const Loop& loop : panel_) panel *= extent(loop);
+    const int64_t share = (panel / tiles + kItems - 1) / kItems * kItems;
+    std::vector<Loop> loops = prefetching_tiles_;
+    std::erase_if(loops, [&](const Loop& loop) { return extent(loop) == 1; });
+    schedule_.annotate(loops.back(), kPrefetchItems, share);
+    schedule_.annotate(loops.back(), kPrefetchAhead, panel);
+    for (int64_t step = share; !loops.empty(); loops.pop_back()) {
+      schedule_.annotate(loops.back(), kPrefetchStep, step);
+      step *= extent(loops.back());
+    }
   }
 
   void inline_epilogue(const Block& epilogue) {
@@ -246,10 +298,13 @@ class TiledReduction {
   const ReductionPlan& plan_;
   const Tile& tile_;
   const std::vector<Var>& weights_;
-  int64_t pieces_;
+  int64_t cores_;
+  int64_t pieces_;  ///< of loops in parallel
   std::vector<Loop> others_, part_outer_, part_inner_, reductions_, outer_;
   Loop vector_outer_, vectors_, lanes_;
-  bool blocked_ = false;  ///< results so far go through memory
+  std::vector<Loop> prefetching_tiles_;  ///< around the panel, if its successor is prefetched
+  std::vector<Loop> panel_;              ///< the reductions that each tile runs over
+  bool blocked_ = false;                 ///< results so far go through memory
 };
 
 }  // namespace
@@ -289,8 +344,8 @@ std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInf
 
 void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info,
                               const ReductionPlan& plan, const std::vector<Var>& weights,
-                              int64_t pieces) {
-  TiledReduction(schedule, info, plan, weights, pieces).apply();
+                              const CpuTraits& traits, int64_t pieces) {
+  TiledReduction(schedule, info, plan, weights, traits, pieces).apply();
 }
 
 }  // namespace nnef_tvm
