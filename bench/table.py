@@ -108,7 +108,7 @@ def markdown(results, arguments):
         lines.append(f"| {result['model']} | " + " | ".join(cells) + f" | {result.get('ratio', math.nan):.2f} |")
     ratios = [result["ratio"] for result in results if "ratio" in result]
     if ratios:
-        lines.append(f"| geometric mean | {'| ' * len(engines)}| {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f} |")
+        lines.append(f"| geometric mean {'| ' * len(engines)}| {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f} |")
     lines += ["", f"Milliseconds for batch 1 on {arguments.threads} threads: medians over {arguments.rounds} rounds of the fastest of "
               f"{arguments.inner} inferences; the last column is the median of the rounds' ratios, above 1 where tvm-nnef is faster."]
     lines += [f"{result['model']} without {engine}: {problem}" for result in results for engine, problem in result["problems"].items()]

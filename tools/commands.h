@@ -28,6 +28,7 @@ enum class Quant : uint8_t { untouched, fake };
 struct ModelOptions {
   std::vector<std::string> shapes;       ///< NAME=1,3,H,W
   std::vector<std::string> types;        ///< NAME=float16
+  std::vector<std::string> plugins;      ///< files
   std::optional<nnef::Dialect> dialect;  ///< default: as the text says
   Compounds compounds = Compounds::keep;
   Quant quant = Quant::untouched;
@@ -126,6 +127,9 @@ int devices();
 
 /// Prints diagnostics to stderr, coloured on a terminal.
 void report(const nnef::Diagnostics& diagnostics);
+
+/// Loads shared libraries that register operations, each once ("plugin/...").
+bool load_plugins(const std::vector<std::string>& files, nnef::Diagnostics& diagnostics);
 
 /// A model file as a graph; nothing after reporting to `diagnostics`.
 std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& options,

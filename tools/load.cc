@@ -104,6 +104,7 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
         .help("import, compile, run (without --reference) and bench take Relax modules");
     return std::nullopt;
   }
+  if (!load_plugins(options.plugins, diagnostics)) return std::nullopt;
   nnef::LoadOptions load_options;
   load_options.read_data = options.read_data;
   load_options.dialect = options.dialect;

@@ -32,6 +32,11 @@ void add_inputs(CLI::App& command, nnefc::ModelOptions& options) {
                   "Replace the shape of an input; the rank stays: x=1,3,224,224")
       ->type_name("NAME=EXTENTS")
       ->allow_extra_args(false);
+  command
+      .add_option("--plugin", options.plugins,
+                  "A shared library that registers operations (examples/custom-op)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   const std::map<std::string, nnef::Dialect> dialects{{"khronos", nnef::Dialect::khronos},
                                                       {"tract", nnef::Dialect::tract}};
   command

@@ -119,7 +119,9 @@ void Checker::report_unresolved() {
     diagnostic.note(std::move(text), first[name]->text_where);
   }
   diagnostic.help(
-      "an operation that is built in nowhere is given by a fragment with a body in the document");
+      "an operation that is built in nowhere is given by a fragment with a body in the document, "
+      "or "
+      "by a plug-in: --plugin FILE");
 }
 
 }  // namespace nnef

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <memory>
 
+#include "custom.h"
 #include "stages.h"
 
 namespace nnef {
@@ -59,10 +60,20 @@ const ast::Fragment* Declarations::find_built_in(std::string_view name) {
   return found ? found : tract().find(name);
 }
 
+void Declarations::add_registered() {
+  for (const ast::Fragment* fragment : custom_fragments()) {
+    if (fragments_.emplace(fragment->name, fragment).second) registered_.insert(fragment->name);
+  }
+}
+
 void Declarations::add(const ast::Document& document, Diagnostics& diagnostics) {
   for (const auto& fragment : document.fragments) {
     const auto [place, fresh] = fragments_.emplace(fragment.name, &fragment);
     if (fresh) continue;
+    if (registered_.erase(fragment.name) != 0) {
+      place->second = &fragment;
+      continue;
+    }
     const bool standard = is_standard(fragment.name);
     if (dialect_ == Dialect::tract) {
       // What has no body cannot replace what is built in.

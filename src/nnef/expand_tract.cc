@@ -299,8 +299,11 @@ void Expander::report_without_rule() {
   for (size_t i = 1; i < without_rule_.size(); ++i) {
     diagnostic.note(fmt::format("'{}' is used", without_rule_[i].first), without_rule_[i].second);
   }
-  diagnostic.help(fmt::format(
-      "give each fragment a body in the document: fragment {}(...) -> (...) {{ ... }}", names[0]));
+  diagnostic.help(
+      fmt::format("give each fragment a body in the document: fragment {}(...) -> (...) {{ ... }}; "
+                  "or register the "
+                  "operation by a plug-in: --plugin FILE",
+                  names[0]));
 }
 
 }  // namespace nnef

@@ -66,6 +66,7 @@ std::optional<Graph> build(SourcePtr text, SourcePtr quant, const ModelFiles* fi
   const size_t errors_parsed = diagnostics.error_count();
   const bool tract = document.dialect == Dialect::tract;
   Declarations declarations = Declarations::of(document.dialect);
+  declarations.add_registered();
   declarations.add(document, diagnostics);
   check(document, declarations, diagnostics);
   if (diagnostics.error_count() != errors_parsed) return std::nullopt;

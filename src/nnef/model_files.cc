@@ -71,6 +71,17 @@ class Folder : public ModelFiles {
     std::error_code error;
     return fs::exists(folder_ / name, error);
   }
+  std::vector<std::string> with_suffix(std::string_view suffix) const override {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator entry(folder_.empty() ? "." : folder_, error), end;
+         !error && entry != end; entry.increment(error)) {
+      std::string name = entry->path().filename().string();
+      if (name.ends_with(suffix)) names.push_back(std::move(name));
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
   std::optional<FileBytes> read(const std::string& name, Diagnostics& diagnostics) const override {
     return read_file(display_name(name), diagnostics);
   }
@@ -91,6 +102,15 @@ class Packed : public ModelFiles {
     return path_ + "/" + root_ + name;
   }
   bool contains(const std::string& name) const override { return members_.contains(root_ + name); }
+  std::vector<std::string> with_suffix(std::string_view suffix) const override {
+    std::vector<std::string> names;
+    for (const auto& [member, bytes] : members_) {
+      if (!member.starts_with(root_) || !member.ends_with(suffix)) continue;
+      std::string name = member.substr(root_.size());
+      if (name.find('/') == std::string::npos) names.push_back(std::move(name));
+    }
+    return names;
+  }
   std::optional<FileBytes> read(const std::string& name, Diagnostics&) const override {
     const auto found = members_.find(root_ + name);
     return found == members_.end() ? std::nullopt : std::optional(found->second);
@@ -141,7 +161,8 @@ std::unique_ptr<ModelFiles> open_text(const std::string& path) {
 
 bool wanted_member(std::string_view name) {
   const std::string_view file = name.substr(name.rfind('/') + 1);
-  return file == kGraphFile || file == kQuantizationFile || file.ends_with(kTensorSuffix);
+  return file == kGraphFile || file == kQuantizationFile || file.ends_with(kTensorSuffix) ||
+         file.ends_with(kTensorsSuffix);
 }
 
 std::unique_ptr<ModelFiles> open_archive(const std::string& path, bool compressed,

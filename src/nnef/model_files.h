@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "nnef/diagnostic.h"
 #include "nnef/file.h"
@@ -22,6 +24,8 @@ class ModelFiles {
   /// The name of a file of the model in diagnostics.
   virtual std::string display_name(const std::string& name) const = 0;
   virtual bool contains(const std::string& name) const = 0;
+  /// The files at the model's top whose names end so, sorted.
+  virtual std::vector<std::string> with_suffix(std::string_view suffix) const = 0;
   /// Only of a file that is there.
   virtual std::optional<FileBytes> read(const std::string& name,
                                         Diagnostics& diagnostics) const = 0;
@@ -42,5 +46,6 @@ class ModelFiles {
 inline constexpr char kGraphFile[] = "graph.nnef";
 inline constexpr char kQuantizationFile[] = "graph.quant";
 inline constexpr char kTensorSuffix[] = ".dat";
+inline constexpr char kTensorsSuffix[] = ".safetensors";  ///< tract: of several variables
 
 }  // namespace nnef

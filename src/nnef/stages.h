@@ -41,6 +41,8 @@ class Declarations {
   /// custom one.
   static const ast::Fragment* find_built_in(std::string_view name);
 
+  /// Adds the operations of custom.h.
+  void add_registered();
   /// Adds the fragments of a document; reports redefinitions, which only tract's dialect has. The
   /// document must outlive this.
   void add(const ast::Document& document, Diagnostics& diagnostics);
@@ -55,6 +57,7 @@ class Declarations {
   Dialect dialect_ = Dialect::khronos;
   std::map<std::string, const ast::Fragment*, std::less<>> fragments_;
   std::set<std::string, std::less<>> standard_;
+  std::set<std::string, std::less<>> registered_;
 };
 
 /// Static checks of the graph and of every fragment body: names (with suggestions), argument lists,

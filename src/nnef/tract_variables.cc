@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nnef/model.h"
+#include "safetensors.h"
 #include "variables.h"
 
 namespace nnef {
@@ -17,11 +18,27 @@ TractVariables::TractVariables(const ModelFiles* files,
   for (const ast::QuantizationEntry& entry : quantization) quantised_.insert(entry.tensor);
 }
 
-TensorDataPtr TractVariables::read(const std::string& tensor, const std::string& file,
-                                   const Location& where) {
+TensorDataPtr TractVariables::find_in_collections(const std::string& label) {
+  if (!collections_read_) {
+    collections_read_ = true;
+    for (const std::string& name : files_->with_suffix(kTensorsSuffix)) {
+      auto content = files_->read(name, diagnostics_);
+      if (!content) continue;
+      collected_.merge(
+          read_safetensors(std::move(*content), files_->display_name(name), diagnostics_));
+    }
+  }
+  const auto found = collected_.find(label);
+  return found == collected_.end() ? nullptr : found->second;
+}
+
+TensorDataPtr TractVariables::read(const std::string& tensor, const std::string& label,
+                                   const std::string& file, const Location& where) {
   const auto [entry, fresh] = data_.try_emplace(file);
   if (!fresh) return entry->second;
   if (!files_->contains(file)) {
+    entry->second = find_in_collections(label);
+    if (entry->second != nullptr) return entry->second;
     diagnostics_.error("variable/missing", where,
                        fmt::format("the data of variable '{}' is missing: there is no file '{}'",
                                    tensor, files_->display_name(file)));
@@ -42,7 +59,7 @@ TensorDataPtr TractVariables::operator()(const std::string& tensor, const std::s
         .help("a label is a relative path without '..', such as conv1/filter");
     return nullptr;
   }
-  const TensorDataPtr data = read(tensor, *file, where);
+  const TensorDataPtr data = read(tensor, std::string(relative), *file, where);
   if (data == nullptr) return nullptr;
   const bool plain = is_quantized(data->type) && !quantised_.contains(tensor);
   if (data->shape == shape && !plain) return data;

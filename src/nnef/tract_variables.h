@@ -25,12 +25,17 @@ class TractVariables {
                            const Location& where);
 
  private:
-  TensorDataPtr read(const std::string& tensor, const std::string& file, const Location& where);
+  TensorDataPtr read(const std::string& tensor, const std::string& label, const std::string& file,
+                     const Location& where);
+
+  TensorDataPtr find_in_collections(const std::string& label);
 
   const ModelFiles* files_;
   Diagnostics& diagnostics_;
   std::set<std::string> quantised_;
   std::map<std::string, TensorDataPtr> data_;  ///< by file; null after an error
+  bool collections_read_ = false;
+  std::map<std::string, TensorDataPtr> collected_;  ///< by label: of all .safetensors files
 };
 
 }  // namespace nnef

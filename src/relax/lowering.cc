@@ -25,6 +25,12 @@ const std::map<std::string_view, const LoweringRow*>& lowering_index() {
   return index;
 }
 
+/// Of custom operations; the rows name the keys.
+std::map<std::string, LoweringRow, std::less<>>& registered() {
+  static std::map<std::string, LoweringRow, std::less<>> rows;
+  return rows;
+}
+
 bool is_alias(const LoweringRow& row) {
   return std::holds_alternative<UnaryAlias>(row.lower) ||
          std::holds_alternative<BinaryAlias>(row.lower);
@@ -134,7 +140,16 @@ Expr LoweringContext::fail(std::string_view id, std::string_view at, std::string
 const LoweringRow* find_lowering(std::string_view operation) {
   const auto& index = lowering_index();
   const auto found = index.find(operation);
-  return found == index.end() ? nullptr : found->second;
+  if (found != index.end()) return found->second;
+  const auto custom = registered().find(operation);
+  return custom == registered().end() ? nullptr : &custom->second;
+}
+
+bool register_lowering(std::string operation, Lowering lowering) {
+  if (find_lowering(operation) != nullptr) return false;
+  const auto [place, fresh] = registered().emplace(std::move(operation), LoweringRow{});
+  place->second = {place->first, lowering};
+  return fresh;
 }
 
 std::vector<Expr> lower(const LoweringRow& row, const LoweringContext& context) {

@@ -100,6 +100,10 @@ std::span<const LoweringRow> tract_lowerings();
 std::span<const LoweringRow> tract_movement_lowerings();
 const LoweringRow* find_lowering(std::string_view operation);
 
+/// How an operation of nnef::register_operation is lowered. Not to be called while models are
+/// imported; false when the operation has a lowering.
+bool register_lowering(std::string operation, Lowering lowering);
+
 /// The results of an operation, one for each result tensor; none after a failure, which was
 /// reported.
 std::vector<Expr> lower(const LoweringRow& row, const LoweringContext& context);

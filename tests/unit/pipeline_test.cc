@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compile/cpu_target.h"
 #include "compile/passes/hoist_constants.h"
 #include "small_model.h"
 #include "tvm/ir_module.h"

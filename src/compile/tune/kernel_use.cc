@@ -65,6 +65,21 @@ IRModule kernel_module(const KernelUse& use) {
   return builder.finish("main", result, {{"num_input", count}});
 }
 
+int64_t weight_bytes(const IRModule& module) {
+  const Expr main = find_function(module, "main");
+  const auto params = field<Array<Var>>(main, "params");
+  const auto inputs = function_attr(main, "num_input");
+  int64_t bytes = 0;
+  for (size_t i = inputs ? inputs->cast<size_t>() : params.size(); i < params.size(); ++i) {
+    const auto shape = known_shape(params[i]);
+    if (!shape) continue;
+    int64_t items = 1;
+    for (const int64_t extent : *shape) items *= extent;
+    bytes += items * dtype_of(params[i]).bits / 8;
+  }
+  return bytes;
+}
+
 std::map<WinogradProblem, int> winograd_problems(const IRModule& module) {
   std::map<WinogradProblem, int> problems;
   use_winograd(module, "main", [&](const WinogradProblem& problem) {

@@ -25,6 +25,9 @@ std::vector<KernelUse> kernel_uses(const IRModule& module);
 /// tvm::ffi::Error when shapes are not known.
 IRModule kernel_module(const KernelUse& use);
 
+/// Of all weights of "main" whose shapes are known.
+int64_t weight_bytes(const IRModule& module);
+
 /// The convolutions that Winograd's method could do, and how many of each.
 std::map<WinogradProblem, int> winograd_problems(const IRModule& module);
 /// "conv3x3 1x56x56x64x64"

@@ -26,8 +26,7 @@ class ModuleRun {
   /// turns, since in a model other kernels push them out of the caches. Throws tvm::ffi::Error.
   void prepare(const std::vector<ffi::Tensor>& arguments, int64_t cold_bytes);
 
-  /// Seconds for one call, the mean of so many after one that brings its data nearer, if others ran
-  /// before. Throws tvm::ffi::Error.
+  /// Seconds for one call, the mean of so many. Throws tvm::ffi::Error.
   double time(int64_t calls);
 
   /// What the last call made.

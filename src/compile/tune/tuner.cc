@@ -33,7 +33,7 @@ constexpr double kWorthTrying = 2;         // times the direct convolution's est
 constexpr double kFirstRace = 0.1;         // seconds
 constexpr double kRace = 2;
 constexpr double kGuess = 0.3;  // seconds for a candidate, before any was built
-constexpr int64_t kColdCaches = 4;
+constexpr int64_t kMostColdBytes = 32 << 20;
 
 /// The best plan for each size of tiles, next best ones after them.
 std::vector<WinogradPlan> winograd_candidates(const WinogradProblem& problem,
@@ -86,7 +86,7 @@ Contest Tuner::new_contest(const IRModule& module, double tolerance, double dead
   return Contest({.target = target_,
                   .arguments = *arguments,
                   .tolerance = tolerance,
-                  .cold_bytes = int64_t{kColdCaches} * traits_.l2_bytes,
+                  .cold_bytes = cold_bytes_,
                   .stop = [this, deadline] { return is_over(deadline); }});
 }
 
@@ -136,6 +136,7 @@ std::optional<std::optional<WinogradPlan>> Tuner::known_plan(const WinogradProbl
 }
 
 WinogradPlans Tuner::plan_convolutions(const IRModule& module) {
+  cold_bytes_ = std::min(weight_bytes(module), kMostColdBytes);
   WinogradPlans plans;
   Problems unknown;
   for (const auto& [problem, count] : winograd_problems(module)) {
@@ -152,8 +153,18 @@ WinogradPlans Tuner::plan_convolutions(const IRModule& module) {
   return plans;
 }
 
-void Tuner::measure_convolutions(Problems problems, WinogradPlans& plans) {
+void Tuner::begin_stage() {
   stage_ = Clock::now();
+  nnef_runtime::configure_threads(cpu_.threads);
+}
+
+void Tuner::end_stage() {
+  spent_ = gone();
+  stage_ = Clock::now();
+}
+
+void Tuner::measure_convolutions(Problems problems, WinogradPlans& plans) {
+  begin_stage();
   const auto work = [&](const auto& item) {
     return direct_cycles(item.first, traits_) * item.second;
   };
@@ -179,8 +190,7 @@ void Tuner::measure_convolutions(Problems problems, WinogradPlans& plans) {
     }
     ++done;
   }
-  spent_ = gone();
-  stage_ = Clock::now();
+  end_stage();
 }
 
 void Tuner::race_convolution(Task& task, const WinogradProblem& problem) {
@@ -208,6 +218,7 @@ void Tuner::race_convolution(Task& task, const WinogradProblem& problem) {
 }
 
 KernelPlans Tuner::plan_kernels(const IRModule& module) {
+  cold_bytes_ = std::min(weight_bytes(module), kMostColdBytes);
   KernelPlans plans;
   std::vector<KernelUse> unknown;
   for (const KernelUse& use : kernel_uses(module)) {
@@ -260,7 +271,7 @@ std::vector<Tuner::KernelTask> Tuner::start_kernels(const std::vector<KernelUse>
 }
 
 void Tuner::measure_kernels(const std::vector<KernelUse>& uses, KernelPlans& plans) {
-  stage_ = Clock::now();
+  begin_stage();
   std::vector<KernelTask> tasks = start_kernels(uses);
   const auto work = [](const KernelTask& task) {
     return task.contest.best()->seconds * task.calls;
@@ -290,8 +301,7 @@ void Tuner::measure_kernels(const std::vector<KernelUse>& uses, KernelPlans& pla
     summary_.by_rule += record.by_rule * task.calls;
     summary_.best += record.microseconds * task.calls;
   }
-  spent_ = gone();
-  stage_ = Clock::now();
+  end_stage();
 }
 
 void Tuner::race_kernel(KernelTask& task, size_t limit) {

@@ -76,6 +76,8 @@ class Tuner {
     KernelChoices choices;
   };
 
+  void begin_stage();
+  void end_stage();
   double gone() const;
   bool is_over(double deadline) const;
   Contest new_contest(const IRModule& module, double tolerance, double deadline) const;
@@ -99,7 +101,8 @@ class Tuner {
   CpuKey cpu_;
   TuningSummary summary_;
   Clock::time_point stage_ = Clock::now();
-  double spent_ = 0;  ///< seconds, in stages that are over
+  double spent_ = 0;        ///< seconds, in stages that are over
+  int64_t cold_bytes_ = 0;  ///< of weights, from one call of a kernel to the next
   double best_gain_ = 1;
 };
 

@@ -6,6 +6,8 @@
 #include <cassert>
 #include <utility>
 
+#include "custom.h"
+
 namespace nnef {
 namespace {
 
@@ -117,7 +119,9 @@ ShapeRule find_shape_rule(std::string_view name) {
     return all;
   }();
   const auto found = rules.find(name);
-  return found == rules.end() ? nullptr : found->second;
+  if (found != rules.end()) return found->second;
+  const CustomOperation* custom = find_custom(name);
+  return custom ? custom->rule : nullptr;
 }
 
 }  // namespace nnef

@@ -3,6 +3,8 @@
 #include <cassert>
 #include <map>
 
+#include "custom.h"
+
 namespace nnef {
 namespace reference {
 namespace {
@@ -66,7 +68,9 @@ Evaluator find_evaluator(std::string_view name) {
     return all;
   }();
   const auto found = evaluators.find(name);
-  return found == evaluators.end() ? nullptr : found->second;
+  if (found != evaluators.end()) return found->second;
+  const CustomOperation* custom = find_custom(name);
+  return custom ? custom->evaluator : nullptr;
 }
 
 }  // namespace reference

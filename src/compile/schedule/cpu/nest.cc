@@ -72,14 +72,16 @@ int64_t reduction_block(const NestProblem& problem, const CpuTraits& traits) {
              : block;
 }
 
-/// Whether pieces are long enough to be waited for.
-bool prefetches(const NestProblem& problem) {
-  constexpr double kShortPiece = 4 << 10;
-  const bool again = product(problem.tiles, problem.tiles.size()) > 1;
-  return again && problem.pieces > 1 && problem.piece_bytes / real(problem.pieces) > kShortPiece;
-}
-
 }  // namespace
+
+bool fetches_ahead(const NestProblem& problem, const Nest& nest, const CpuTraits& traits) {
+  constexpr double kShortPiece = 4 << 10;  // bytes
+  // The cores share the pieces alone.
+  const bool even = problem.pieces % traits.cores == 0 && problem.pieces >= 2 * traits.cores;
+  const bool again = product(problem.tiles, problem.tiles.size()) > 1;
+  return again && !nest.chunks && (even || nest.reduction_block > 0) &&
+         problem.piece_bytes / real(problem.pieces) > kShortPiece;
+}
 
 Nest choose_nest(const NestProblem& problem, const CpuTraits& traits) {
   Nest nest;
@@ -89,8 +91,8 @@ Nest choose_nest(const NestProblem& problem, const CpuTraits& traits) {
     nest.chunks = chunks;
   } else {
     nest.reduction_block = reduction_block(problem, traits);
-    nest.prefetches = prefetches(problem);
   }
+  nest.prefetches = fetches_ahead(problem, nest, traits);
   return nest;
 }
 

@@ -43,6 +43,9 @@ struct Nest {
   bool prefetches = false;
 };
 
+/// Whether `prefetches` pays; it follows from the other choices.
+bool fetches_ahead(const NestProblem& problem, const Nest& nest, const CpuTraits& traits);
+
 Nest choose_nest(const NestProblem& problem, const CpuTraits& traits);
 
 }  // namespace nnef_tvm

@@ -120,7 +120,11 @@ bool complete_plan(ReductionPlan& plan, const BlockInfo& info, const std::vector
   const auto tile = complete_tile(tile_problem(info, weights), plan.tile, traits);
   if (!tile) return false;
   plan.tile = *tile;
-  if (plan.nest && !is_possible(*plan.nest, nest_problem(info, *tile))) return false;
+  if (plan.nest) {
+    const NestProblem problem = nest_problem(info, *tile);
+    if (!is_possible(*plan.nest, problem)) return false;
+    plan.nest->prefetches = fetches_ahead(problem, *plan.nest, traits);
+  }
   return !plan.unrolled || info.reduction_volume() * tile->accumulators() <= kMaxUnrolledSteps;
 }
 

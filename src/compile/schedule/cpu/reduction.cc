@@ -68,13 +68,12 @@ ObjectRef piecewise_map(size_t rank, const std::vector<PiecewiseAxis>& pieces, b
 class TiledReduction {
  public:
   TiledReduction(TirSchedule& schedule, const BlockInfo& info, const ReductionPlan& plan,
-                 const std::vector<Var>& weights, const CpuTraits& traits, int64_t pieces)
+                 const std::vector<Var>& weights, int64_t pieces)
       : schedule_(schedule),
         info_(info),
         plan_(plan),
         tile_(plan.tile),
         weights_(weights),
-        cores_(traits.cores),
         pieces_(pieces) {}
 
   void apply() {
@@ -232,16 +231,11 @@ class TiledReduction {
     return false;
   }
 
-  /// When pieces alone can be shared by all cores, the loops over tiles stay as they are.
+  /// Loops over tiles that fetch ahead stay as they are.
   void make_parallel() {
-    const bool even = extent(vector_outer_) % cores_ == 0 && extent(vector_outer_) >= 2 * cores_ &&
-                      others_.empty();
-    if (!prefetching_tiles_.empty() && !even && !blocked_) prefetching_tiles_.clear();
-    if (prefetching_tiles_.empty() || !even) {
-      parallelise(schedule_, outer_, pieces_);
-    } else {
-      schedule_.parallel(vector_outer_);
-    }
+    std::vector<Loop> loops = others_;
+    loops.push_back(vector_outer_);
+    parallelise(schedule_, prefetching_tiles_.empty() ? outer_ : loops, pieces_);
   }
 
   /// Each tile begins with fetching its share of the panel that comes after the one it reads.
@@ -298,7 +292,6 @@ class TiledReduction {
   const ReductionPlan& plan_;
   const Tile& tile_;
   const std::vector<Var>& weights_;
-  int64_t cores_;
   int64_t pieces_;  ///< of loops in parallel
   std::vector<Loop> others_, part_outer_, part_inner_, reductions_, outer_;
   Loop vector_outer_, vectors_, lanes_;
@@ -344,8 +337,8 @@ std::optional<BlockInfo> epilogue_of(const TirSchedule& schedule, const BlockInf
 
 void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info,
                               const ReductionPlan& plan, const std::vector<Var>& weights,
-                              const CpuTraits& traits, int64_t pieces) {
-  TiledReduction(schedule, info, plan, weights, traits, pieces).apply();
+                              int64_t pieces) {
+  TiledReduction(schedule, info, plan, weights, pieces).apply();
 }
 
 }  // namespace nnef_tvm

@@ -27,7 +27,7 @@ void inline_stage(TirSchedule& schedule, const Block& block);
 /// for kPack.
 void schedule_tiled_reduction(TirSchedule& schedule, const BlockInfo& info,
                               const ReductionPlan& plan, const std::vector<Var>& weights,
-                              const CpuTraits& traits, int64_t pieces);
+                              int64_t pieces);
 
 /// A reduction along contiguous items, vectorised along them by partial results.
 void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits,

@@ -76,7 +76,7 @@ class Scheduler {
       case ReductionPlan::Rule::kRow:
         return schedule_row_reduction(schedule_, info, traits_, pieces_);
       case ReductionPlan::Rule::kTile:
-        return schedule_tiled_reduction(schedule_, info, plan, weights, traits_, pieces_);
+        return schedule_tiled_reduction(schedule_, info, plan, weights, pieces_);
     }
   }
 
