@@ -26,8 +26,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 os.environ["NNEF_TVM_TUNING"] = "none"
 NNEFC = ROOT / os.environ.get("NNEFC", "build/release/nnefc")
 DEVICE_FOLDERS = ("ops", "models", "reports")
-# Of a device that lacks an item type of the model.
-REFUSED = "error: [compile/device-type]"
+# The validation layer checks every call of Vulkan and every SPIR-V module; what it has to say, it prints.
+VALIDATED = {**os.environ, "NNEF_VULKAN_VALIDATION": "1"}
+# Of a device that lacks an item type of the model, or a function of items of that type.
+REFUSED = "error: [compile/device-"
 
 
 def pytest_addoption(parser):
@@ -134,7 +136,7 @@ class Case(pytest.Item):
             got = []
             for run in wanted:
                 result = subprocess.run([NNEFC, *run.arguments], cwd=folder, capture_output=True, text=True, timeout=300,
-                                        errors="backslashreplace")
+                                        errors="backslashreplace", env=VALIDATED)
                 got.append((result.returncode, result.stdout, result.stderr))
         if rebase:
             self.path.write_text(case_file.rebased(head, sections, got))
@@ -149,6 +151,8 @@ class Case(pytest.Item):
                 compare(where + ": stdout", run.stdout, stdout)
             if status != run.status:
                 raise CaseFailure(f"{where}: exit {status}, expected {run.status}")
+            if self.device == "vulkan" and "Validation" in stdout:
+                raise CaseFailure(f"{where}: the validation layer says\n{stdout}")
 
     def repr_failure(self, excinfo):
         if isinstance(excinfo.value, CaseFailure):

@@ -64,7 +64,7 @@ void add_target(CLI::App& command, std::string& target) {
   command
       .add_option(
           "--target", target,
-          "llvm (this machine's CPU), a device (opencl, opencl:1, opencl:NAME), or TVM's JSON "
+          "llvm (this machine's CPU), a device (opencl, vulkan:1, opencl:NAME), or TVM's JSON "
           "target")
       ->capture_default_str()
       ->type_name("TARGET");

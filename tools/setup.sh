@@ -5,7 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake make ninja-build git python3 python3-venv libfmt-dev libcli11-dev nlohmann-json3-dev
-          libarchive-dev zlib1g-dev libgtest-dev opencl-headers ocl-icd-libopencl1 pocl-opencl-icd)
+          libarchive-dev zlib1g-dev libgtest-dev opencl-headers ocl-icd-libopencl1 pocl-opencl-icd
+          libvulkan-dev spirv-headers mesa-vulkan-drivers vulkan-validationlayers)
 
 if command -v dpkg-query >/dev/null; then
   missing=()

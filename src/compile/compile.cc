@@ -36,6 +36,17 @@ void report_internal(const std::string& what, nnef::Diagnostics& diagnostics) {
       .help("this is a fault of tvm-nnef, not of the model: please report it with the model");
 }
 
+/// The kind of errors of code generation that are the device's, not ours.
+constexpr const char* kDeviceLimit = "DeviceLimit";
+
+void report_limit(const std::string& what, const std::string& target,
+                  nnef::Diagnostics& diagnostics) {
+  diagnostics
+      .error("compile/device-code", {},
+             fmt::format("no kernels for '{}' can do this: {}", target, what))
+      .help("choose another kind of device ('nnefc devices' lists them), or --target llvm");
+}
+
 /// The processor that runs the code which is not in kernels.
 Target host_of(const Target& target) {
   return is_device_target(target) ? host_target_for_one_run() : target;
@@ -225,7 +236,11 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
     return compile_for(*target, options, module, params,
                        {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
   } catch (const ffi::Error& error) {
-    report_internal(nnef_runtime::first_line(error), diagnostics);
+    if (error.kind() == kDeviceLimit) {
+      report_limit(error.message(), options.target, diagnostics);
+    } else {
+      report_internal(nnef_runtime::first_line(error), diagnostics);
+    }
   } catch (const std::exception& error) {
     report_internal(error.what(), diagnostics);
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "compile/spirv/build.h"
 #include "runtime/plugin/kernels.h"
 #include "tvm/build.h"
 #include "tvm/target.h"
@@ -77,7 +78,11 @@ struct Builder {
   ffi::Module (*build)(const IRModule& kernels, const Target& target);
 };
 
-constexpr std::array<Builder, 1> kBuilders = {{{"opencl", build_opencl}}};
+ffi::Module build_vulkan(const IRModule& kernels, const Target&) {
+  return make_module_of_kind("vulkan", nnef_plugin::write_kernel_module(spirv::build(kernels)));
+}
+
+constexpr std::array<Builder, 2> kBuilders = {{{"opencl", build_opencl}, {"vulkan", build_vulkan}}};
 
 }  // namespace
 

@@ -16,7 +16,7 @@ namespace nnef_tvm {
 namespace {
 
 /// Kinds of TVM's that have kernels and a schedule here.
-constexpr std::array<std::string_view, 1> kDeviceKinds = {"opencl"};
+constexpr std::array<std::string_view, 2> kDeviceKinds = {"opencl", "vulkan"};
 
 /// More threads in a group than this do not help, and some drivers then lack registers.
 constexpr int64_t kMostThreads = 1024;
@@ -31,10 +31,14 @@ struct ItemType {
   bool nnef_runtime::DeviceInfo::*present;
 };
 
-constexpr std::array<ItemType, 3> kOptionalTypes = {{
+constexpr std::array<ItemType, 7> kOptionalTypes = {{
     {{kDLFloat, 16, 1}, "float16", &nnef_runtime::DeviceInfo::float16},
     {{kDLFloat, 64, 1}, "float64", &nnef_runtime::DeviceInfo::float64},
     {{kDLInt, 64, 1}, "int64", &nnef_runtime::DeviceInfo::int64},
+    {{kDLUInt, 64, 1}, "uint64", &nnef_runtime::DeviceInfo::int64},
+    {{kDLInt, 8, 1}, "int8", &nnef_runtime::DeviceInfo::int8},
+    {{kDLUInt, 8, 1}, "uint8", &nnef_runtime::DeviceInfo::int8},
+    {{kDLBool, 8, 1}, "boolean", &nnef_runtime::DeviceInfo::int8},
 }};
 
 bool is_same_kind(DLDataType a, DLDataType b) { return a.code == b.code && a.bits == b.bits; }

@@ -32,9 +32,12 @@ struct Kind {
   const char* help;
 };
 
-constexpr std::array<Kind, 1> kKinds = {{
+constexpr std::array<Kind, 2> kKinds = {{
     {"opencl", "libtvm_runtime_opencl.so", "nnef.devices.opencl",
      "install a driver; on Debian for CPUs: apt install pocl-opencl-icd"},
+    {"vulkan", "libtvm_runtime_vulkan.so", "nnef.devices.vulkan",
+     "install a driver; on Debian for CPUs and many GPUs: apt install libvulkan1 "
+     "mesa-vulkan-drivers"},
 }};
 
 constexpr std::array<std::string_view, kKinds.size()> kNames = [] {

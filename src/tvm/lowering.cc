@@ -7,12 +7,20 @@ namespace nnef_tvm {
 
 namespace {
 constexpr int kAboveOthers = 99;  // priority; TVM's own rules have 10
+
+/// Nothing, too, where TVM has no rules for the kind of target at all.
+std::optional<ffi::Function> rule_before(const ObjectRef& op, const std::string& attribute) {
+  try {
+    return call("ir.OpGetAttr", op, attribute).as<ffi::Function>();
+  } catch (const ffi::Error&) {
+    return std::nullopt;
+  }
 }
+}  // namespace
 
 void set_call_lowering(const char* target_kind, const char* op, CallLowering lowering) {
   const auto attribute = std::string(target_kind) + ".FLowerIntrinsic";
-  const auto before =
-      call("ir.OpGetAttr", call<ObjectRef>("ir.GetOp", op), attribute).as<ffi::Function>();
+  const auto before = rule_before(call<ObjectRef>("ir.GetOp", op), attribute);
   const auto rule = [before, lowering = std::move(lowering)](const PrimExpr& expr) -> PrimExpr {
     if (auto lowered = lowering(expr)) return *lowered;
     // A call that comes back unchanged goes on to TVM's rules for all targets.

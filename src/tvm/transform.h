@@ -66,7 +66,7 @@ Pass bind_target(const Target& target);
 Array<Pass> loops_for_cpu();
 /// Those from there to what a CPU's code generator takes.
 Array<Pass> code_for_cpu();
-/// All of these for a device: functions come out as two, for the host and for the device.
+/// From schedulable TIR to device code: functions come out as two, for the host and for the device.
 Array<Pass> lowering_for_device();
 /// What each half of them still needs.
 Array<Pass> lowering_of_host();

@@ -96,3 +96,55 @@ def test_target_as_json(kind, image, expected):
     target = f'{{"kind": "{kind}", "max_num_threads": 64}}'
     result = run("run", MODEL, "--target", target, "--input", f"image={image}", "--expect", expected)
     assert result.returncode == 0, result.stderr
+
+
+def model_of(folder, expression, item_type):
+    folder.mkdir()
+    (folder / "graph.nnef").write_text(
+        "version 1.0;\ngraph G(x) -> (y)\n{\n    x = external<scalar>(shape = [4]);\n    y = " + expression + ";\n}\n")
+    return ["run", folder, "--type", f"x={item_type}"]
+
+
+def test_item_type_that_the_device_lacks(tmp_path):
+    """PoCL on CPUs has no float16."""
+    first = re.search(r"^opencl:0 .*\n.*; (.*)$", run("devices").stdout, re.MULTILINE)
+    if first is None or "float16" in first.group(1):
+        pytest.skip("opencl:0 has float16, or is not there")
+    np.save(tmp_path / "x.npy", np.ones(4, "float16"))
+    result = run(*model_of(tmp_path / "model", "neg(x)", "float16"), "--target", "opencl",
+                 "--input", f"x={tmp_path / 'x.npy'}")
+    assert result.returncode == 1
+    assert "error: [compile/device-type] the model computes with float16, which opencl:0" in result.stderr
+
+
+@pytest.mark.skipif("vulkan" not in device_kinds(), reason="no Vulkan")
+def test_function_that_shaders_lack(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones(4, "float64"))
+    result = run(*model_of(tmp_path / "model", "exp(x)", "float64"), "--target", "vulkan",
+                 "--input", f"x={tmp_path / 'x.npy'}")
+    assert result.returncode == 1
+    assert "error: [compile/device-code]" in result.stderr and "no function exp of float64" in result.stderr
+
+
+@pytest.mark.skipif("vulkan" not in device_kinds(), reason="no Vulkan")
+def test_staged_copies(image, expected):
+    result = run("run", MODEL, "--target", "vulkan", "--input", f"image={image}", "--expect", expected,
+                 NNEF_VULKAN_STAGING="1", NNEF_VULKAN_VALIDATION="1")
+    assert result.returncode == 0, result.stderr
+    assert "Validation" not in result.stdout, result.stdout
+
+
+@pytest.mark.skipif("vulkan" not in device_kinds(), reason="no Vulkan")
+def test_grid_beyond_what_devices_take(tmp_path):
+    """65535 groups of 128 threads and a few more, of items that no vector holds."""
+    count = 65535 * 128 + 77
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "graph.nnef").write_text(
+        f"version 1.0;\ngraph G(x) -> (y)\n{{\n    x = external<scalar>(shape = [{count}]);\n    y = neg(x);\n}}\n")
+    x = np.arange(count, dtype="float32")
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", -x)
+    result = run("run", folder, "--target", "vulkan", "--input", f"x={tmp_path / 'x.npy'}",
+                 "--expect", f"y={tmp_path / 'y.npy'}")
+    assert result.returncode == 0, result.stderr

@@ -20,6 +20,7 @@ class Reader {
   }
 
   std::string text() { return std::string(take(number<uint64_t>())); }
+  bool is_done() const { return bytes_.empty(); }
 
   /// Items of a list that take at least `least` bytes each.
   template <typename Item, typename Read>
@@ -120,6 +121,22 @@ std::string write_kernel_module(const KernelModule& module) {
   for (const KernelInfo& kernel : module.kernels) write_kernel(kernel, writer);
   writer.text(module.code);
   return writer.bytes();
+}
+
+void append_spirv(const std::vector<uint32_t>& words, std::string& code) {
+  Writer writer;
+  writer.number<uint64_t>(words.size());
+  code += writer.bytes();
+  code.append(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint32_t));
+}
+
+std::vector<std::vector<uint32_t>> split_spirv(std::string_view code) {
+  Reader reader(code);
+  std::vector<std::vector<uint32_t>> modules;
+  while (!reader.is_done()) {
+    modules.push_back(reader.list<uint32_t>(4, [&] { return reader.number<uint32_t>(); }));
+  }
+  return modules;
 }
 
 Launch::Launch(const KernelInfo& kernel, ffi::PackedArgs arguments)

@@ -36,6 +36,12 @@ struct KernelModule {
 KernelModule read_kernel_module(std::string_view bytes);
 std::string write_kernel_module(const KernelModule& module);
 
+/// The code of a module of SPIR-V: for each kernel, in order, the number of its words (u64) and the
+/// words.
+void append_spirv(const std::vector<uint32_t>& words, std::string& code);
+/// Throws tvm::ffi::Error when the code is no such list.
+std::vector<std::vector<uint32_t>> split_spirv(std::string_view code);
+
 /// A number that a kernel takes by value.
 struct Scalar {
   std::array<char, 8> bytes{};

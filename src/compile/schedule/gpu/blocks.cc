@@ -10,6 +10,7 @@ namespace nnef_tvm::gpu {
 namespace {
 
 constexpr int64_t kGroup = 128;              // threads of a group, where nothing else decides
+constexpr int64_t kMaxLanes = 4;             // of a vector, in shaders
 constexpr int64_t kVectorBytes = 16;         // of a load or store
 constexpr int64_t kEnoughThreads = 1 << 14;  // to fill a device
 
@@ -48,7 +49,7 @@ int64_t vector_lanes(const BlockInfo& info) {
       std::any_of(info.reads.begin(), info.reads.end(), is_boolean_access)) {
     return 1;
   }
-  for (int64_t lanes = kVectorBytes / bytes; lanes > 1; lanes /= 2) {
+  for (int64_t lanes = std::min(kMaxLanes, kVectorBytes / bytes); lanes > 1; lanes /= 2) {
     if (info.iterations[axis].extent % lanes == 0) return lanes;
   }
   return 1;
