@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kReductions{"none", "add", "mul", "min", "max"};
 /// A range of more items is taken for a fault.
-constexpr int64_t kMaxRange = int64_t{1} << 30;
+constexpr int64_t kMaxRange = int64_t{1} << 24;
 
 bool to_shape(RuleContext& c) {
   const std::vector<int64_t> items = c.integers("shape");
