@@ -11,6 +11,8 @@ namespace nnef_tvm::spirv {
 namespace {
 
 constexpr DLDataType kUint{kDLUInt, 32, 1};
+constexpr std::array<std::string_view, 2> kNeedRounding = {"tirx.reinterpret",
+                                                           "tirx.call_pure_extern"};
 constexpr uint32_t kPushSlot = 8;  // bytes
 /// What every device takes as a grid's extent.
 constexpr int64_t kMaxGroups = 65535;
@@ -37,6 +39,7 @@ size_t axis_of(const std::string& tag) {
 }  // namespace
 
 Words Emitter::kernel(const std::string& name, const Expr& function) {
+  exact_ = holds_any(field<ObjectRef>(function, "body"), kNeedRounding);
   declare_parameters(field<Array<Var>>(function, "params"));
   statement(field<ObjectRef>(function, "body"));
   builder_.emit(spv::Op::OpReturn);

@@ -107,6 +107,8 @@ class Emitter {
   std::map<const ffi::Object*, Memory> memory_;
   std::map<spv::BuiltIn, Id> builtins_;
   std::array<uint32_t, 3> local_size_{1, 1, 1};
+  /// Whether arithmetic is done as written: functions of bits and steps need each rounding.
+  bool exact_ = false;
 };
 
 }  // namespace nnef_tvm::spirv

@@ -159,7 +159,12 @@ Value Emitter::expression(const ObjectRef& node) {
 Value Emitter::op(spv::Op op, DLDataType type, const std::vector<Value>& operands) {
   Words ids;
   for (const Value& operand : operands) ids.push_back(operand.id);
-  return {builder_.emit(op, builder_.item_type(type), ids), type};
+  const Value result{builder_.emit(op, builder_.item_type(type), ids), type};
+  const bool rounds = op == spv::Op::OpFAdd || op == spv::Op::OpFSub || op == spv::Op::OpFMul ||
+                      op == spv::Op::OpFDiv;
+  // Drivers otherwise take (x + c) - c for x.
+  if (exact_ && rounds) builder_.decorate(result.id, spv::Decoration::NoContraction);
+  return result;
 }
 
 Value Emitter::variable(const ObjectRef& node) {
