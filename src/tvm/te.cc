@@ -151,8 +151,11 @@ DLDataType wrapping_type(DLDataType type) {
 
 PrimExpr wrap(const PrimExpr& value, DLDataType type) {
   const DLDataType from = item_type(value);
-  if (type.code != kDLInt || !is_integer(from) || from.bits <= type.bits) return cast(value, type);
-  return reinterpret(cast(value, {kDLUInt, type.bits, 1}), type);
+  const bool narrows = is_integer(from) && is_integer(type) && from.bits == 64 && type.bits == 32;
+  if (!narrows) return cast(value, type);
+  const PrimExpr low = cast(bitwise_and(value, int_imm(0xffffffff, from)), int64);
+  const PrimExpr sign = int_imm(int64_t{1} << 31);
+  return cast(type.code == kDLInt ? bitwise_xor(low, sign) - sign : low, type);
 }
 
 PrimExpr reinterpret(const PrimExpr& value, DLDataType type) {

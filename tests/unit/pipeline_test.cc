@@ -167,7 +167,7 @@ TEST_P(BadTargets, AreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadTargets,
-    ::testing::Values(BadTarget{"opencl", "cannot compile for the target 'opencl'", "usable: llvm"},
+    ::testing::Values(BadTarget{"hexagon", "cannot compile for the target 'hexagon'", "usable: llvm"},
                       BadTarget{"", "cannot compile for the target ''", "usable: llvm"},
                       BadTarget{"{\"kind\": \"cuda\"}", "of kind 'cuda'", "usable: llvm"},
                       BadTarget{"{\"kind\": ", "not a JSON object", "usable: llvm"},
