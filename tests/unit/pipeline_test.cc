@@ -167,16 +167,16 @@ TEST_P(BadTargets, AreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadTargets,
-    ::testing::Values(BadTarget{"hexagon", "cannot compile for the target 'hexagon'", "usable: llvm"},
-                      BadTarget{"", "cannot compile for the target ''", "usable: llvm"},
-                      BadTarget{"{\"kind\": \"cuda\"}", "of kind 'cuda'", "usable: llvm"},
-                      BadTarget{"{\"kind\": ", "not a JSON object", "usable: llvm"},
-                      BadTarget{"{\"kind\": \"llvm\", \"mcpu\": \"hasswell\"}", "no CPU 'hasswell'",
-                                "did you mean 'haswell'?"},
-                      BadTarget{"{\"kind\": \"llvm\", \"colour\": 3}", "TVM refuses the target",
-                                "usable: llvm"},
-                      BadTarget{"{\"kind\": \"llvm\", \"mtriple\": \"riscv64-linux-gnu\"}",
-                                "riscv64-linux-gnu", ""}));
+    ::testing::Values(
+        BadTarget{"hexagon", "cannot compile for the target 'hexagon'", "usable: llvm"},
+        BadTarget{"", "cannot compile for the target ''", "usable: llvm"},
+        BadTarget{"{\"kind\": \"cuda\"}", "of kind 'cuda'", "usable: llvm"},
+        BadTarget{"{\"kind\": ", "not a JSON object", "usable: llvm"},
+        BadTarget{"{\"kind\": \"llvm\", \"mcpu\": \"hasswell\"}", "no CPU 'hasswell'",
+                  "did you mean 'haswell'?"},
+        BadTarget{"{\"kind\": \"llvm\", \"colour\": 3}", "TVM refuses the target", "usable: llvm"},
+        BadTarget{"{\"kind\": \"llvm\", \"mtriple\": \"riscv64-linux-gnu\"}", "riscv64-linux-gnu",
+                  ""}));
 
 TEST_F(Pipeline, CompilesForAnOlderCpu) {
   auto compiled = small_model::compiled(small_model::conv_model(), diagnostics,
