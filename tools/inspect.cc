@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "compile/relax_model.h"
 #include "nnef/operations.h"
+#include "nnef_runtime/devices.h"
 #include "progress.h"
 #include "relax/import.h"
 #include "tvm/ir.h"
@@ -227,16 +228,18 @@ std::map<std::string, std::string, std::less<>> lowering_kinds(
 int operations(bool json) {
   const auto standard = nnef::standard_operations();
   const auto lowerings = lowering_kinds(standard);
+  // Kernels are made from the same Relax for all of them.
+  std::vector<std::string> targets = {"llvm"};
+  for (std::string_view kind : nnef_runtime::device_kinds()) targets.emplace_back(kind);
   auto rows = ordered_json::array();
   for (const nnef::OperationInfo& operation : standard) {
     const std::string& lowering = lowerings.at(operation.name);
-    rows.push_back(
-        {{"operation", operation.name},
-         {"kind", operation.compound ? "compound" : "primitive"},
-         {"shape_rule", operation.shape_rule},
-         {"evaluator", operation.evaluator},
-         {"lowering", lowering},
-         {"targets", lowering == "none" ? ordered_json::array() : ordered_json::array({"llvm"})}});
+    rows.push_back({{"operation", operation.name},
+                    {"kind", operation.compound ? "compound" : "primitive"},
+                    {"shape_rule", operation.shape_rule},
+                    {"evaluator", operation.evaluator},
+                    {"lowering", lowering},
+                    {"targets", lowering == "none" ? std::vector<std::string>() : targets}});
   }
   if (json) {
     fmt::print("{}\n", rows.dump());
@@ -248,7 +251,7 @@ int operations(bool json) {
     fmt::print(kLine, row["operation"].get<std::string>(), row["kind"].get<std::string>(),
                row["shape_rule"].get<bool>() ? "yes" : "no",
                row["evaluator"].get<bool>() ? "yes" : "no", row["lowering"].get<std::string>(),
-               row["targets"].empty() ? "-" : "llvm");
+               row["targets"].empty() ? "-" : fmt::format("{}", fmt::join(targets, ", ")));
   }
   return kDone;
 }
