@@ -21,7 +21,8 @@ namespace {
 
 // TVM's kinds of kernels (relay::OpPatternKind), as far as they are told apart here.
 constexpr int64_t kBroadcast = 1;  // and below: one item from one item of each argument
-constexpr int64_t kFusable = 4;    // and below: FuseOps lets others join
+constexpr int64_t kReduction = 3;
+constexpr int64_t kFusable = 4;  // and below: FuseOps lets others join
 constexpr int64_t kOpaque = 8;
 
 /// A binding of the function by its position, and how values flow between bindings.
@@ -87,7 +88,8 @@ class Grouping {
   /// The rows that the kernel at a position reduces.
   std::optional<Rows> rows_at(size_t at) {
     const Node& step = steps_[at];
-    if (!step.kernel.defined() || step.pattern <= kBroadcast) return std::nullopt;
+    const bool may_reduce = step.pattern == kReduction || step.pattern == kOpaque;
+    if (!step.kernel.defined() || !may_reduce) return std::nullopt;
     const auto [found, is_new] = rows_.try_emplace(step.kernel.get());
     if (is_new) found->second = rows_of(step.kernel, traits_);
     return found->second;

@@ -10,7 +10,19 @@
 namespace nnef_tvm {
 namespace {
 
-/// Whether a reduction reads contiguous items for each result.
+/// Whether the items that an access reads for one result, `length` of them, are no other result's:
+/// windows that overlap are no rows.
+bool is_apart(const BlockInfo& info, const Access& read, int64_t length) {
+  for (size_t i = 0; i < info.iterations.size(); ++i) {
+    const Iteration& iteration = info.iterations[i];
+    const Step& step = read.steps[i];
+    if (iteration.reduces || iteration.extent == 1 || step.is_none()) continue;
+    if (step.kind != Step::Kind::kLinear || step.stride < length) return false;
+  }
+  return true;
+}
+
+/// Whether a reduction reads contiguous items for each result, and no others.
 bool reduces_rows(const BlockInfo& info) {
   return std::all_of(info.reads.begin(), info.reads.end(), [&](const Access& read) {
     int64_t stride = 1;
@@ -22,7 +34,7 @@ bool reduces_rows(const BlockInfo& info) {
       if (step.kind != Step::Kind::kLinear || step.stride != stride) return false;
       stride *= iteration.extent;
     }
-    return true;
+    return is_apart(info, read, stride);
   });
 }
 
