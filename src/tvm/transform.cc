@@ -84,15 +84,15 @@ namespace tir_pass {
 
 Pass bind_target(const Target& target) { return call<Pass>("tirx.transform.BindTarget", target); }
 
-// The order of the wheel's s_tir/pipeline.py, without the passes that only touch GPU threads,
-// memory scopes or types narrower than 16 bits.
-Array<Pass> loops_for_cpu() {
+namespace {
+
+void append(Array<Pass>& passes, const Array<Pass>& more) {
+  for (const Pass& pass : more) passes.push_back(pass);
+}
+
+/// From blocks whose buffers have their places to loops over vectors and flat buffers.
+Array<Pass> loops_of_flat_buffers() {
   return {
-      call<Pass>("s_tir.transform.CanonicalizeLoop"),
-      call<Pass>("s_tir.transform.LowerInitBlock"),
-      call<Pass>("s_tir.transform.PlanAndUpdateBufferAllocationLocation"),
-      call<Pass>("s_tir.transform.ConvertBlocksToOpaque"),
-      call<Pass>("s_tir.transform.CompactBufferAllocation", /*is_strict=*/true),
       call<Pass>("s_tir.transform.LowerMatchBuffer"),
       call<Pass>("s_tir.transform.StmtSimplify"),
       call<Pass>("s_tir.transform.AnnotateIrregularLoop"),
@@ -109,6 +109,22 @@ Array<Pass> loops_for_cpu() {
       call<Pass>("tirx.transform.StmtSimplify"),
       call<Pass>("tirx.transform.RemoveNoOp"),
   };
+}
+
+}  // namespace
+
+// The order of the wheel's s_tir/pipeline.py, without the passes that only touch GPU threads,
+// memory scopes or types narrower than 16 bits.
+Array<Pass> loops_for_cpu() {
+  Array<Pass> passes = {
+      call<Pass>("s_tir.transform.CanonicalizeLoop"),
+      call<Pass>("s_tir.transform.LowerInitBlock"),
+      call<Pass>("s_tir.transform.PlanAndUpdateBufferAllocationLocation"),
+      call<Pass>("s_tir.transform.ConvertBlocksToOpaque"),
+      call<Pass>("s_tir.transform.CompactBufferAllocation", /*is_strict=*/true),
+  };
+  append(passes, loops_of_flat_buffers());
+  return passes;
 }
 
 Array<Pass> code_for_cpu() {
@@ -128,7 +144,7 @@ Array<Pass> code_for_cpu() {
 }
 
 Array<Pass> lowering_for_device() {
-  return {
+  Array<Pass> passes = {
       call<Pass>("s_tir.transform.CanonicalizeLoop"),
       call<Pass>("s_tir.transform.LowerCrossThreadReduction"),
       call<Pass>("s_tir.transform.LowerInitBlock"),
@@ -137,21 +153,9 @@ Array<Pass> lowering_for_device() {
       call<Pass>("s_tir.transform.LiftThreadBinding"),
       call<Pass>("s_tir.transform.CompactBufferAllocation", /*is_strict=*/true),
       call<Pass>("s_tir.transform.UnifyThreadBinding"),
-      call<Pass>("s_tir.transform.LowerMatchBuffer"),
-      call<Pass>("s_tir.transform.StmtSimplify"),
-      call<Pass>("s_tir.transform.AnnotateIrregularLoop"),
-      call<Pass>("s_tir.transform.LowerOpaqueBlock"),
-      call<Pass>("tirx.transform.FlattenBuffer"),
-      call<Pass>("tirx.transform.BF16ComputeLegalize"),
-      call<Pass>("tirx.transform.NarrowDataType", /*target_bits=*/32),
-      call<Pass>("s_tir.transform.LoopPartition"),
-      call<Pass>("tirx.transform.VectorizeLoop", /*enable_vectorize=*/true),
-      call<Pass>("tirx.transform.StorageRewrite"),
-      call<Pass>("s_tir.transform.HoistIfThenElse"),
-      call<Pass>("tirx.transform.UnrollLoop"),
-      call<Pass>("s_tir.transform.RenormalizeSplitPattern"),
-      call<Pass>("tirx.transform.StmtSimplify"),
-      call<Pass>("tirx.transform.RemoveNoOp"),
+  };
+  append(passes, loops_of_flat_buffers());
+  const Array<Pass> code = {
       call<Pass>("s_tir.transform.RewriteUnsafeSelect"),
       // Not CommonSubexprElim: in kernels it binds variables that nothing uses.
       call<Pass>("tirx.transform.VerifyMemory"),
@@ -162,6 +166,8 @@ Array<Pass> lowering_for_device() {
       call<Pass>("tirx.transform.SkipAssert"),
       call<Pass>("tirx.transform.BF16StorageLegalize"),
   };
+  append(passes, code);
+  return passes;
 }
 
 Array<Pass> lowering_of_host() {

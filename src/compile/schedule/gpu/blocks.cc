@@ -1,6 +1,7 @@
 // Blocks by themselves: elementwise ones, reductions with a thread or a group for each result, and
 // whatever else there is.
 #include <algorithm>
+#include <utility>
 
 #include "compile/schedule/cpu/rules.h"
 #include "compile/schedule/gpu/rules.h"
@@ -86,13 +87,24 @@ void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const Gp
   bind_results(schedule, loops, count, traits);
 }
 
-void schedule_reduction(TirSchedule& schedule, const BlockInfo& info, const GpuTraits& traits) {
-  const std::optional<BlockInfo> epilogue = epilogue_of(schedule, info);
+namespace {
+
+/// A reduction's loops over results, made the outer ones, and over what it reduces.
+std::pair<std::vector<Loop>, std::vector<Loop>> ordered_loops(TirSchedule& schedule,
+                                                              const BlockInfo& info) {
   const std::vector<Loop> results = result_loops(schedule, info);
   const std::vector<Loop> reductions = reduced_loops(schedule, info);
   std::vector<Loop> order = results;
   order.insert(order.end(), reductions.begin(), reductions.end());
   schedule.reorder(order);
+  return {results, reductions};
+}
+
+}  // namespace
+
+void schedule_reduction(TirSchedule& schedule, const BlockInfo& info, const GpuTraits& traits) {
+  const std::optional<BlockInfo> epilogue = epilogue_of(schedule, info);
+  const auto [results, reductions] = ordered_loops(schedule, info);
   const Block store = schedule.cache_write(info.block, 0, "local");
   const Loop thread = bind_results(schedule, results, info.spatial_volume(), traits);
   schedule.reverse_compute_at(store, thread, /*preserve_unit_loops=*/true);
@@ -109,11 +121,7 @@ bool wants_group_reduction(const BlockInfo& info, const GpuTraits& traits) {
 void schedule_group_reduction(TirSchedule& schedule, const BlockInfo& info,
                               const GpuTraits& traits) {
   const std::optional<BlockInfo> epilogue = epilogue_of(schedule, info);
-  const std::vector<Loop> results = result_loops(schedule, info);
-  const std::vector<Loop> reductions = reduced_loops(schedule, info);
-  std::vector<Loop> order = results;
-  order.insert(order.end(), reductions.begin(), reductions.end());
-  schedule.reorder(order);
+  const auto [results, reductions] = ordered_loops(schedule, info);
   const Loop result = fuse_all(schedule, results);
   const std::vector<Loop> pieces =
       schedule.split(fuse_all(schedule, reductions), {group_size(traits)});
