@@ -405,6 +405,26 @@ Array<ObjectRef> free_variables(const Array<PrimExpr>& values, const std::vector
   return found;
 }
 
+Array<ObjectRef> unbound_variables(const std::vector<Tensor>& inputs,
+                                   const std::vector<Tensor>& results,
+                                   const std::vector<PrimExpr>& numbers) {
+  Array<PrimExpr> used(numbers.begin(), numbers.end());
+  std::vector<PrimExpr> bound;
+  for (const Tensor& input : inputs) {
+    for (const PrimExpr& extent : input.shape()) {
+      if (known_int(extent)) continue;
+      used.push_back(extent);
+      bound.push_back(extent);  // a lone variable is bound by the tensor's shape
+    }
+  }
+  for (const Tensor& result : results) {
+    for (const PrimExpr& extent : result.shape()) {
+      if (!known_int(extent)) used.push_back(extent);
+    }
+  }
+  return free_variables(used, bound);
+}
+
 PrimFunc prim_func(const Array<ObjectRef>& parameters) {
   const auto function = call<PrimFunc>("te.CreatePrimFunc", parameters, nullptr);
   const auto own = call<PrimFunc>("s_tir.RenewDefs", function);

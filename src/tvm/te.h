@@ -203,6 +203,12 @@ std::vector<PrimExpr> arg_extreme(const PrimExpr& value, const PrimExpr& index, 
 /// The variables in `values`, except those that `bound` names by themselves; each once.
 Array<ObjectRef> free_variables(const Array<PrimExpr>& values, const std::vector<PrimExpr>& bound);
 
+/// The variables that a kernel needs besides its inputs: of extents and of `numbers`. An extent of an
+/// input that is a variable by itself is known from it.
+Array<ObjectRef> unbound_variables(const std::vector<Tensor>& inputs,
+                                   const std::vector<Tensor>& results,
+                                   const std::vector<PrimExpr>& numbers);
+
 /// The function with the given parameters: placeholders and scalar variables, then results.
 /// Its symbolic extents are variables of its own.
 PrimFunc prim_func(const Array<ObjectRef>& parameters);
