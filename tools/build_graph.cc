@@ -71,11 +71,10 @@ std::unique_ptr<nnef_runtime::Session> create_session(nnef_tvm::Compiled compile
                                                       nnef::Diagnostics& diagnostics) {
   nnef_runtime::SessionOptions on_device = options;
   on_device.device = compiled.device;
-  return nnef_runtime::Session::create(std::move(compiled.executable),
-                                       std::move(compiled.parameters), std::move(compiled.inputs),
-                                       std::move(compiled.outputs), on_device, diagnostics,
-                                       std::move(compiled.states), std::move(compiled.program),
-                                       std::move(compiled.conditions));
+  return nnef_runtime::Session::create(
+      std::move(compiled.executable), std::move(compiled.parameters), std::move(compiled.inputs),
+      std::move(compiled.outputs), on_device, diagnostics, std::move(compiled.states),
+      std::move(compiled.program), std::move(compiled.conditions));
 }
 
 }  // namespace nnefc

@@ -83,10 +83,10 @@ void print_text(const nnef::Graph& graph, const Summary& summary) {
     fmt::print("state  {}, label '{}'\n", describe(graph[state]), label);
   fmt::print("parameters {} in {} variables\n", with_unit(static_cast<double>(summary.parameters)),
              summary.variables);
-  fmt::print("multiply-accumulates {}\n",
-             summary.macs.known()   ? with_unit(static_cast<double>(summary.macs.value()))
-             : summary.macs.valid() ? nnef::to_string(summary.macs)
-                                    : "beyond 64 bits");
+  fmt::print("multiply-accumulates {}\n", summary.macs.known()
+                                              ? with_unit(static_cast<double>(summary.macs.value()))
+                                          : summary.macs.valid() ? nnef::to_string(summary.macs)
+                                                                 : "beyond 64 bits");
   for (const nnef::Condition& condition : graph.conditions)
     fmt::print("requires {}\n", nnef::to_string(condition));
   fmt::print("operations {}\n", summary.operations);

@@ -119,7 +119,9 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
           .file_error(
               "nnefc/argument", "", std::nullopt,
               fmt::format("--shape '{}': '{}' is no list of extents", text, assignment->second))
-          .help("write --shape NAME=1,3,224,224, or a symbol where any extent will do: NAME=B,3,224,224");
+          .help(
+              "write --shape NAME=1,3,224,224, or a symbol where any extent will do: "
+              "NAME=B,3,224,224");
       return std::nullopt;
     }
     load_options.input_shapes[assignment->first] = *shape;

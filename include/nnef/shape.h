@@ -17,8 +17,8 @@ namespace nnef {
 
 struct DimExpr;
 
-/// One extent. All arithmetic on extents goes through this class. Expressions have one form, so that
-/// those that are equal for all values of their symbols mostly compare equal.
+/// One extent. All arithmetic on extents goes through this class. Expressions have one form, so
+/// that those that are equal for all values of their symbols mostly compare equal.
 class Dim {
  public:
   static constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
@@ -105,8 +105,9 @@ bool valid(const Shape& shape);
 /// True when every extent is an integer.
 bool known(const Shape& shape);
 
-/// Reads what to_string() writes: integers, symbols, + - * /, max(), min() and parentheses. `symbol`
-/// says what a name is, by default one of at least 1. Invalid when the text is no such expression.
+/// Reads what to_string() writes: integers, symbols, + - * /, max(), min() and parentheses.
+/// `symbol` says what a name is, by default one of at least 1. Invalid when the text is no such
+/// expression.
 using DimLookup = std::function<Dim(const std::string& name)>;
 Dim parse_dim(std::string_view text, const DimLookup& symbol = {});
 

@@ -139,7 +139,7 @@ struct Assertion {
 struct Document {
   SourcePtr source;
   Dialect dialect = Dialect::khronos;
-  std::vector<Identifier> symbols;     ///< tract: extents that are known only when the model runs
+  std::vector<Identifier> symbols;  ///< tract: extents that are known only when the model runs
   std::vector<Assertion> assertions;
   std::vector<Identifier> extensions;  ///< tract: whole lines, without the keyword
   std::vector<Fragment> fragments;

@@ -109,18 +109,18 @@ DimExpr expression_of(const Dim& dim) {
 
 Dim atom(DimAtom::Kind kind, std::string text, std::vector<Dim> operands, Range range) {
   DimTerm term{1,
-               {std::make_shared<const DimAtom>(DimAtom{
-                   kind, std::move(text), std::move(operands), range.least, range.most})}};
+               {std::make_shared<const DimAtom>(
+                   DimAtom{kind, std::move(text), std::move(operands), range.least, range.most})}};
   return make_dim({.terms = {std::move(term)}});
 }
 
 /// As an operand of a quotient.
 std::string operand_text(const Dim& dim) {
   const DimExpr* expr = dim.expression();
-  const bool single = expr == nullptr ||
-                      (expr->terms.size() == 1 && expr->constant == 0 &&
-                       expr->terms[0].factor == 1 && expr->terms[0].atoms.size() == 1 &&
-                       expr->terms[0].atoms[0]->kind != DimAtom::Kind::floor_div);
+  const bool single =
+      expr == nullptr || (expr->terms.size() == 1 && expr->constant == 0 &&
+                          expr->terms[0].factor == 1 && expr->terms[0].atoms.size() == 1 &&
+                          expr->terms[0].atoms[0]->kind != DimAtom::Kind::floor_div);
   return single ? to_string(dim) : "(" + to_string(dim) + ")";
 }
 
@@ -190,9 +190,8 @@ Dim divided(const Dim& a, const Dim& b) {
   const DimExpr dividend = expression_of(a);
   if (dividend.terms.empty() && dividend.constant == 0) return 0;
   if (divisor.terms.size() > 1 || divisor.constant != 0) {
-    const auto first = dividend.terms.empty()
-                           ? std::nullopt
-                           : exact_quotient(dividend.terms[0], divisor.terms[0]);
+    const auto first =
+        dividend.terms.empty() ? std::nullopt : exact_quotient(dividend.terms[0], divisor.terms[0]);
     if (first) {
       const Dim candidate = as_dim(*first);
       if (candidate * b == a) return candidate;
@@ -225,10 +224,10 @@ Dim extreme(DimAtom::Kind kind, const Dim& a, const Dim& b) {
   const Range y = range_of(b);
   const Range range = greater ? Range{std::max(x.least, y.least), std::max(x.most, y.most)}
                               : Range{std::min(x.least, y.least), std::min(x.most, y.most)};
-  return atom(kind,
-              std::string(greater ? "max(" : "min(") + to_string(first) + "," + to_string(second) +
-                  ")",
-              {first, second}, range);
+  return atom(
+      kind,
+      std::string(greater ? "max(" : "min(") + to_string(first) + "," + to_string(second) + ")",
+      {first, second}, range);
 }
 
 }  // namespace

@@ -100,10 +100,10 @@ std::optional<Value> extent_arithmetic(std::string_view symbol, const Dim& a, co
   }
   if (holds) return Value(*holds == (symbol != "<" && symbol != "<=" && symbol != "!="));
   if (result.valid()) return Value(result);
-  return fail(fault, "expand/symbol-arithmetic",
-              fmt::format("{} {} {} depends on the values of symbols", to_string(a), symbol,
-                          to_string(b)),
-              "give the shape of the input that has the symbol: --shape NAME=1,128");
+  return fail(
+      fault, "expand/symbol-arithmetic",
+      fmt::format("{} {} {} depends on the values of symbols", to_string(a), symbol, to_string(b)),
+      "give the shape of the input that has the symbol: --shape NAME=1,128");
 }
 
 std::optional<Value> scalar_arithmetic(char symbol, double a, double b, EvaluationFault& fault) {

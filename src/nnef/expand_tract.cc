@@ -95,8 +95,8 @@ std::optional<Shape> Expander::external_shape(const Expr& expr, Frame& frame,
       const auto [place, fresh] = symbols_.emplace(item.text, shape[i]);
       if (!fresh && !(place->second == shape[i])) {
         fail("expand/symbol-values", item.where,
-             fmt::format("the symbol '{}' would be {} and {}", item.text,
-                         to_string(place->second), to_string(shape[i])),
+             fmt::format("the symbol '{}' would be {} and {}", item.text, to_string(place->second),
+                         to_string(shape[i])),
              frame, "inputs that share a symbol have one extent there");
         return std::nullopt;
       }

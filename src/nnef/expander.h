@@ -197,8 +197,8 @@ class Expander {
   const std::function<bool(std::string_view)>& keep_;
   Diagnostics& diagnostics_;
   const ExpansionInputs& inputs_;
-  const bool dynamic_;  ///< the dialect is tract's: types are those of the values
-  KnownValues known_;   ///< tract: of tensors that depend on no input
+  const bool dynamic_;          ///< the dialect is tract's: types are those of the values
+  KnownValues known_;           ///< tract: of tensors that depend on no input
   DimValues symbols_;           ///< tract: those that an input has
   TensorDataPtr pending_data_;  ///< tract: of the variable that is being added
   std::vector<std::pair<std::string, Location>> without_rule_;  ///< tract: operations

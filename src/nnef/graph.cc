@@ -92,9 +92,8 @@ Dim extent_of(const Value& value) {
 }
 
 std::string to_string(const Condition& condition) {
-  return to_string(condition.left) +
-         (condition.kind == Condition::Kind::equal ? " == " : " >= ") + to_string(condition.right) +
-         " (" + condition.reason + ")";
+  return to_string(condition.left) + (condition.kind == Condition::Kind::equal ? " == " : " >= ") +
+         to_string(condition.right) + " (" + condition.reason + ")";
 }
 
 std::string label_key(std::string_view label) {

@@ -107,8 +107,8 @@ class Inference {
           .help("extents may be replaced, the rank must stay");
       return;
     }
-    const bool positive =
-        std::ranges::all_of(shape, [](const Dim& extent) { return extent.valid() && extent.least() > 0; });
+    const bool positive = std::ranges::all_of(
+        shape, [](const Dim& extent) { return extent.valid() && extent.least() > 0; });
     if (!positive) {
       diagnostics_.error("infer/input-positive", argument->where,
                          fmt::format("the shape {} given for input '{}' has an extent below 1",
@@ -156,8 +156,9 @@ class Inference {
         if (item.get<Dim>()) symbol = &item;
       });
       const auto row = std::ranges::find(kExtents, operation.name, &ExtentRow::operation);
-      const bool allowed = row != kExtents.end() &&
-                           std::ranges::find(row->attributes, attribute.name) != row->attributes.end();
+      const bool allowed =
+          row != kExtents.end() &&
+          std::ranges::find(row->attributes, attribute.name) != row->attributes.end();
       if (symbol == nullptr || allowed) continue;
       return context.fail("symbol", attribute.name,
                           fmt::format("attribute '{}' is {}, but must be known when the model is "
@@ -174,7 +175,8 @@ class Inference {
     each_tensor(operation.outputs, [&](TensorRef ref) {
       const Tensor& tensor = graph_[ref];
       assert(tensor.shape.has_value() && "the rule left a result without a shape");
-      assert(std::ranges::none_of(*tensor.shape, [](const Dim& d) { return d.known() && d.value() < 1; }));
+      assert(std::ranges::none_of(*tensor.shape,
+                                  [](const Dim& d) { return d.known() && d.value() < 1; }));
       if (!good || (volume(*tensor.shape) * kWidestItem).valid()) return;
       good =
           context.fail("size-overflow", "",

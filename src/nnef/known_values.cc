@@ -13,9 +13,18 @@ namespace {
 constexpr std::string_view kShapeOf = "tract_core_shape_of";
 
 /// What moves the items of its inputs, but for that of the name "indices".
-constexpr std::array<std::string_view, 12> kMoves{
-    "slice",  "squeeze", "unsqueeze", "reshape", "transpose",            "concat",
-    "stack",  "split",   "unstack",   "gather",  "tract_core_broadcast", "tile"};
+constexpr std::array<std::string_view, 12> kMoves{"slice",
+                                                  "squeeze",
+                                                  "unsqueeze",
+                                                  "reshape",
+                                                  "transpose",
+                                                  "concat",
+                                                  "stack",
+                                                  "split",
+                                                  "unstack",
+                                                  "gather",
+                                                  "tract_core_broadcast",
+                                                  "tile"};
 constexpr std::string_view kIndices = "indices";
 
 struct ArithmeticRow {
@@ -132,8 +141,7 @@ KnownValues::Kind KnownValues::compute_extents(const Operation& operation) {
   if (!whole) return Kind::unknown;
   if (operation.name == "constant") {
     const Shape items = view.extent_list("value");
-    const auto count = static_cast<size_t>(
-        volume(*graph_[view.result("output")].shape).value());
+    const auto count = static_cast<size_t>(volume(*graph_[view.result("output")].shape).value());
     set_extents(view.result("output"), items.size() == 1 ? Shape(count, items[0]) : items);
     return Kind::extents;
   }

@@ -145,7 +145,8 @@ Expander::Result Expander::as_tensor(const Value& value, const Location& where, 
     item = *literal_as(item, dtype);
   }
   Array extents;
-  for (size_t i = 0; i < std::min(rank, shape->size()); ++i) extents.items.emplace_back((*shape)[i]);
+  for (size_t i = 0; i < std::min(rank, shape->size()); ++i)
+    extents.items.emplace_back((*shape)[i]);
   return emit(*standard.find("constant"),
               {{std::move(extents), where, false}, {std::move(items), where, false}}, dtype, dtype,
               where, frame, {});
@@ -160,8 +161,7 @@ Expander::Result Expander::as_attribute(const Value& value, const Type& type, st
     if (const auto extents = known_.extents(*ref)) {
       if (type.kind == Type::Kind::array)
         return as_attribute(Array{{extents->begin(), extents->end()}}, type, name, argument, frame);
-      if (extents->size() == 1)
-        return as_attribute(extents->front(), type, name, argument, frame);
+      if (extents->size() == 1) return as_attribute(extents->front(), type, name, argument, frame);
     }
     if (!known) {
       return fail("expand/attribute", argument.where,

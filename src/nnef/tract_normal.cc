@@ -159,7 +159,7 @@ constexpr std::array kRows{
 void Expander::normalise(const ast::Fragment& fragment, std::vector<CallArgument>& arguments) {
   const NamedArguments named(graph_, fragment, arguments);
   const auto shape = named.shape();
-  if (!shape) return;  // what failed was reported
+  if (!shape) return;                     // what failed was reported
   if (named.axes_have_symbols()) return;  // for the shape rule to report
   const auto row = std::ranges::find(kRows, fragment.name, &Row::operation);
   row == kRows.end() ? plain_axes(named, *shape) : row->normalise(named, *shape);

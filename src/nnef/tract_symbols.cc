@@ -52,8 +52,7 @@ void narrow(std::map<std::string, Bounds, std::less<>>& bounds, const Assertion&
   Bounds& of_symbol = bounds[atom.text];
   const Dim limit = factor == 1 ? Dim(0) - expr->constant : Dim(expr->constant);
   if (!limit.valid()) return;
-  if (factor == 1 || assertion.equal)
-    of_symbol.least = std::max(of_symbol.least, limit.value());
+  if (factor == 1 || assertion.equal) of_symbol.least = std::max(of_symbol.least, limit.value());
   if (factor == -1 || assertion.equal) of_symbol.most = std::min(of_symbol.most, limit.value());
 }
 
@@ -122,9 +121,9 @@ void Expander::add_assertions() {
     }
     const bool always = value.least() >= 0 && (!parsed->equal || value.most() == 0);
     if (always) continue;
-    graph_.conditions.push_back(
-        {value, parsed->equal ? Condition::Kind::equal : Condition::Kind::at_least, 0,
-         fmt::format("the assertion '{}'", assertion.text)});
+    graph_.conditions.push_back({value,
+                                 parsed->equal ? Condition::Kind::equal : Condition::Kind::at_least,
+                                 0, fmt::format("the assertion '{}'", assertion.text)});
   }
 }
 

@@ -193,11 +193,10 @@ bool Importer::check_type(const nnef::Operation& operation, TensorRef ref) {
   if (inferred == *tensor.shape && dtype_of(value) == relax_dtype(tensor)) return true;
   diagnostics_.error(
       "import/type", operation.where,
-      fmt::format(
-          "'{}' has items {} and shape {}, but its lowering to Relax gave {} and {}: this "
-          "is a fault of the compiler",
-          tensor.name, to_string(tensor.item), to_string(*tensor.shape),
-          std::string(ffi::DLDataTypeToString(dtype_of(value))), to_string(inferred)));
+      fmt::format("'{}' has items {} and shape {}, but its lowering to Relax gave {} and {}: this "
+                  "is a fault of the compiler",
+                  tensor.name, to_string(tensor.item), to_string(*tensor.shape),
+                  std::string(ffi::DLDataTypeToString(dtype_of(value))), to_string(inferred)));
   return false;
 }
 

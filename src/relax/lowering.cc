@@ -135,12 +135,12 @@ const nnef::Shape& LoweringContext::result_shape() const {
 Expr LoweringContext::extent_item(const nnef::Dim& extent, DLDataType dtype) const {
   if (extent.known()) return integer_constant(extent.value(), dtype);
   const PrimExpr value = dim(extent);
-  return emit_te(
-      *builder_, "extent", {},
-      [&](const auto&) {
-        return te::compute({}, "extent", [&](const te::Indices&) { return cast(value, dtype); });
-      },
-      {value});
+  return emit_te(*builder_, "extent", {},
+                 [&](const auto&) {
+                   return te::compute({}, "extent",
+                                      [&](const te::Indices&) { return cast(value, dtype); });
+                 },
+                 {value});
 }
 
 Expr LoweringContext::extent_items(const nnef::Shape& extents, DLDataType dtype) const {

@@ -44,21 +44,20 @@ class SymbolCheck {
     const auto [place, fresh] = values_.emplace(symbol->text, extent);
     if (fresh) sources_[symbol->text] = specs_[input].name;
     return fresh || place->second == extent ||
-           fault("symbol", fmt::format("input '{}' has extent {} on axis {}, expected {}: {} is {} "
-                                       "by input '{}'",
-                                       specs_[input].name, extent, axis,
-                                       nnef::to_string(place->second), symbol->text,
-                                       nnef::to_string(place->second), sources_[symbol->text]));
+           fault("symbol",
+                 fmt::format("input '{}' has extent {} on axis {}, expected {}: {} is {} "
+                             "by input '{}'",
+                             specs_[input].name, extent, axis, nnef::to_string(place->second),
+                             symbol->text, nnef::to_string(place->second), sources_[symbol->text]));
   }
 
   bool compare(size_t input, size_t axis, int64_t extent) {
     const Dim& wanted = specs_[input].extents[axis];
     const Dim value = substitute(wanted, values_);
     if (value == extent) return true;
-    return fault("symbol",
-                 fmt::format("input '{}' has extent {} on axis {}, expected {} ({}, {})",
-                             specs_[input].name, extent, axis, nnef::to_string(value),
-                             nnef::to_string(wanted), values_of(wanted)));
+    return fault("symbol", fmt::format("input '{}' has extent {} on axis {}, expected {} ({}, {})",
+                                       specs_[input].name, extent, axis, nnef::to_string(value),
+                                       nnef::to_string(wanted), values_of(wanted)));
   }
 
   bool hold(const ShapeCondition& condition) {
@@ -67,8 +66,8 @@ class SymbolCheck {
     return fault("condition",
                  fmt::format("the inputs' extents do not suit the model: {} {} {} does not hold, "
                              "{} ({})",
-                             nnef::to_string(condition.left), condition.equal ? "==" : ">=",
-                             nnef::to_string(condition.right),
+                             nnef::to_string(condition.left),
+                             condition.equal ? "==" : ">=", nnef::to_string(condition.right),
                              values_of(condition.left - condition.right), condition.reason));
   }
 
@@ -118,8 +117,8 @@ bool check_symbols(const std::vector<::tvm::ffi::Tensor>& inputs,
   };
   if (!each_extent([&](auto... at) { return check.bind(at...); })) return false;
   if (!each_extent([&](auto... at) { return check.compare(at...); })) return false;
-  return std::ranges::all_of(conditions,
-                             [&](const ShapeCondition& condition) { return check.hold(condition); });
+  return std::ranges::all_of(
+      conditions, [&](const ShapeCondition& condition) { return check.hold(condition); });
 }
 
 }  // namespace nnef_runtime

@@ -10,8 +10,7 @@ Expr emit_te(BlockBuilder& builder, const std::string& name, const std::vector<E
   for (const Expr& arg : args) {
     bound.push_back(builder.emit(arg));
     const std::string parameter = "p" + std::to_string(tensors.size());
-    tensors.push_back(
-        te::placeholder(extents_of(bound.back()), dtype_of(bound.back()), parameter));
+    tensors.push_back(te::placeholder(extents_of(bound.back()), dtype_of(bound.back()), parameter));
     parameters.push_back(tensors.back().handle());
   }
   const te::Tensor result = kernel(tensors);

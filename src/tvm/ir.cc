@@ -98,9 +98,7 @@ Expr call_function(const GlobalVar& function, const Array<Expr>& args, const Typ
 
 Expr prim_tuple(std::span<const int64_t> values) { return tuple(int_imms(values)); }
 
-Expr prim_tuple(const Extents& values) {
-  return tuple(Array<Expr>(values.begin(), values.end()));
-}
+Expr prim_tuple(const Extents& values) { return tuple(Array<Expr>(values.begin(), values.end())); }
 
 Expr constant(ffi::Tensor value) {
   return call<Expr>("relax.MakeTensorConst", value, nullptr, nullptr);

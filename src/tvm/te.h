@@ -203,8 +203,8 @@ std::vector<PrimExpr> arg_extreme(const PrimExpr& value, const PrimExpr& index, 
 /// The variables in `values`, except those that `bound` names by themselves; each once.
 Array<ObjectRef> free_variables(const Array<PrimExpr>& values, const std::vector<PrimExpr>& bound);
 
-/// The variables that a kernel needs besides its inputs: of extents and of `numbers`. An extent of an
-/// input that is a variable by itself is known from it.
+/// The variables that a kernel needs besides its inputs: of extents and of `numbers`. An extent of
+/// an input that is a variable by itself is known from it.
 Array<ObjectRef> unbound_variables(const std::vector<Tensor>& inputs,
                                    const std::vector<Tensor>& results,
                                    const std::vector<PrimExpr>& numbers);

@@ -268,7 +268,8 @@ struct SliceRange {
 Dim slice_begin(RuleContext& c, const Dim& bound, const Dim& extent) {
   const Dim counted = bound.most() < 0 ? bound + extent : bound;
   if (counted.known() && extent.known()) return max(-1, min(counted, extent));
-  return c.require_at_least(counted, 0) && c.require_at_least(extent - 1, counted) ? counted : Dim();
+  return c.require_at_least(counted, 0) && c.require_at_least(extent - 1, counted) ? counted
+                                                                                   : Dim();
 }
 
 Dim slice_end(RuleContext& c, const Dim& bound, const Dim& extent) {

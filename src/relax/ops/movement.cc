@@ -20,8 +20,9 @@ Expr lower_constant(const LoweringContext& op) {
   const DLDataType dtype = op.computed(op.graph()[op.result("output")].dtype);
   if (std::ranges::any_of(items, [](const Value& item) { return item.get<nnef::Dim>(); })) {
     const Expr extents = op.extent_items(op.extent_list("value"), dtype);
-    return items.size() == 1 ? relax::broadcast_to(relax::reshape(extents, Ints()), op.result_dims())
-                             : relax::reshape(extents, op.result_dims());
+    return items.size() == 1
+               ? relax::broadcast_to(relax::reshape(extents, Ints()), op.result_dims())
+               : relax::reshape(extents, op.result_dims());
   }
   if (items.size() == 1 && !op.result_shape().empty()) {
     return relax::full(op.result_dims(), constant(number(items.front()), dtype), dtype);
@@ -82,8 +83,8 @@ std::vector<Expr> lower_split(const LoweringContext& op) {
     std::vector<Expr> results;
     nnef::Dim at = 0;
     for (const nnef::Dim& size : sizes) {
-      results.push_back(relax::slice_inside(x, {op.integer("axis")}, op.dims({at}),
-                                            op.dims({at + size}), {1}));
+      results.push_back(
+          relax::slice_inside(x, {op.integer("axis")}, op.dims({at}), op.dims({at + size}), {1}));
       at = at + size;
     }
     return results;
@@ -141,8 +142,7 @@ Expr lower_pad(const LoweringContext& op) {
 /// brought inside.
 Expr lower_gather(const LoweringContext& op) {
   const int64_t axis = op.integer("axis");
-  const Expr extent =
-      op.extent_item(op.shape("input")[static_cast<size_t>(axis)], op.whole());
+  const Expr extent = op.extent_item(op.shape("input")[static_cast<size_t>(axis)], op.whole());
   const Expr index = op.let(op.input("indices"));
   const Expr is_negative = relax::less(index, integer_constant(0, op.whole()));
   const Expr counted = relax::where(is_negative, relax::add(index, extent), index);

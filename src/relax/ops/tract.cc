@@ -52,7 +52,8 @@ Expr lower_sdpa(const LoweringContext& op) {
   const nnef::Shape& k_extents = op.shape("k");
   const size_t rank = q_extents.size();
   const double given = op.scalar("scale");
-  const double scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(known_extent(q_extents.back())));
+  const double scale =
+      given != 0 ? given : 1 / std::sqrt(static_cast<double>(known_extent(q_extents.back())));
   Expr q = op.input("q");
   Expr k = op.input("k");
   Expr v = op.input("v");
@@ -162,10 +163,10 @@ Expr lower_einsum(const LoweringContext& op) {
   if (inputs.size() == 2 && !singular) {
     const EinsumLetters sorted = sort_letters(terms[0], terms[1], result);
     if (sorted.is_product) {
-      const Expr a =
-          arranged(op, operands[0], terms[0], {&sorted.batch, &sorted.left, &sorted.summed}, extents);
-      const Expr b =
-          arranged(op, operands[1], terms[1], {&sorted.batch, &sorted.summed, &sorted.right}, extents);
+      const Expr a = arranged(op, operands[0], terms[0],
+                              {&sorted.batch, &sorted.left, &sorted.summed}, extents);
+      const Expr b = arranged(op, operands[1], terms[1],
+                              {&sorted.batch, &sorted.summed, &sorted.right}, extents);
       Ints made = sorted.batch;
       made.insert(made.end(), sorted.left.begin(), sorted.left.end());
       made.insert(made.end(), sorted.right.begin(), sorted.right.end());

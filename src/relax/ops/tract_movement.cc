@@ -22,8 +22,7 @@ Expr counted(const LoweringContext& op, const Expr& index, const Expr& extent) {
 }
 
 Expr axis_indices(const LoweringContext& op, int64_t axis) {
-  const Expr extent =
-      op.extent_item(op.shape("input")[static_cast<size_t>(axis)], op.whole());
+  const Expr extent = op.extent_item(op.shape("input")[static_cast<size_t>(axis)], op.whole());
   return counted(op, op.let(op.input("indices")), extent);
 }
 
@@ -76,14 +75,13 @@ Expr lower_range(const LoweringContext& op) {
   if (!nnef::known(op.result_shape())) {
     const PrimExpr start = op.dim(nnef::extent_of(op.value("start")));
     const PrimExpr step = op.dim(nnef::extent_of(op.value("step")));
-    return emit_te(
-        op.builder(), "range", {},
-        [&](const auto&) {
-          return te::compute(op.result_dims(), "range", [&](const te::Indices& i) {
-            return cast(start + i[0] * step, op.whole());
-          });
-        },
-        {start});
+    return emit_te(op.builder(), "range", {},
+                   [&](const auto&) {
+                     return te::compute(op.result_dims(), "range", [&](const te::Indices& i) {
+                       return cast(start + i[0] * step, op.whole());
+                     });
+                   },
+                   {start});
   }
   const Ints extents = op.result_extents();
   const double start = number(op.value("start"));
@@ -158,10 +156,10 @@ Expr lower_resize(const LoweringContext& op) {
   const bool nearest = op.string("interpolator") == "nearest";
   Expr x = op.input("input");
   for (size_t axis = 0; axis < from.size(); ++axis) {
-    const double scale =
-        !scales.empty()          ? *scales[axis].get<double>()
-        : to[axis] == from[axis] ? 1
-                                 : double(known_extent(to[axis])) / double(known_extent(from[axis]));
+    const double scale = !scales.empty() ? *scales[axis].get<double>()
+                         : to[axis] == from[axis]
+                             ? 1
+                             : double(known_extent(to[axis])) / double(known_extent(from[axis]));
     if (scale == 1) continue;
     const int64_t made = known_extent(to[axis]);
     const Taps taps = axis_taps(op, known_extent(from[axis]), made, scale);
