@@ -33,6 +33,8 @@ PrimExpr highest(DLDataType type);
 /// The value of a compile-time integer.
 std::optional<int64_t> known_int(const PrimExpr& value);
 bool is_known(const PrimExpr& value, int64_t expected);
+/// A positive factor that an integer expression has for all values of its variables.
+int64_t known_factor(const PrimExpr& value);
 
 PrimExpr operator+(const PrimExpr& a, const PrimExpr& b);
 PrimExpr operator-(const PrimExpr& a, const PrimExpr& b);
