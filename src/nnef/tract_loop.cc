@@ -13,7 +13,9 @@ namespace {
 
 using ast::Expr;
 
-CallArgument argument(Value value, const Expr& expr) { return {std::move(value), expr.where, false}; }
+CallArgument argument(Value value, const Expr& expr) {
+  return {std::move(value), expr.where, false};
+}
 
 }  // namespace
 
@@ -77,8 +79,14 @@ std::optional<Graph> Expander::loop_body(const Scan& scan, const Expr& expr, Fra
   return good ? std::optional(std::move(body)) : std::nullopt;
 }
 
-Expander::Result Expander::loop(const Scan& scan, const Expr& expr, Frame& frame,
-                                const Target& target) {
+Expander::Result Expander::loop(Scan scan, const Expr& expr, Frame& frame, const Target& target) {
+  for (auto* list : {&scan.scanned, &scan.states}) {
+    for (ScanItem& item : *list) {
+      Result tensor = as_tensor(item.second, expr.where, frame);
+      if (!tensor) return std::nullopt;
+      item.second = std::move(*tensor);
+    }
+  }
   const auto refuse = [&](std::string message) {
     return fail("scan/symbol", expr.where,
                 "this scan has a symbol as its number of iterations: " + std::move(message), frame,
@@ -137,13 +145,13 @@ Expander::Result Expander::loop(const Scan& scan, const Expr& expr, Frame& frame
     names.sequence = true;
     names.items = {target};
   }
-  Result results = emit(*Declarations::tract().find("tract_core_loop"),
-                        {argument(std::move(tensors[0]), expr), argument(std::move(tensors[1]), expr),
-                         argument(std::move(tensors[2]), expr), argument(write_graph(*body), expr),
-                         argument(std::move(axes), expr), argument(std::move(steps), expr),
-                         argument(std::move(output_axes), expr),
-                         argument(std::move(output_steps), expr)},
-                        DType::scalar, std::nullopt, expr.where, frame, names);
+  Result results =
+      emit(*Declarations::tract().find("tract_core_loop"),
+           {argument(std::move(tensors[0]), expr), argument(std::move(tensors[1]), expr),
+            argument(std::move(tensors[2]), expr), argument(write_graph(*body), expr),
+            argument(std::move(axes), expr), argument(std::move(steps), expr),
+            argument(std::move(output_axes), expr), argument(std::move(output_steps), expr)},
+           DType::scalar, std::nullopt, expr.where, frame, names);
   if (!results) return std::nullopt;
   Tuple tuple{std::move(results->get<Array>()->items)};
   return tuple.items.size() == 1 ? std::move(tuple.items[0]) : Value(std::move(tuple));

@@ -120,8 +120,7 @@ Expander::Result Expander::scan(const Expr& expr, Frame& frame, const Target& ta
   if (*axis < 0 || static_cast<uint64_t>(*axis) >= shape.size())
     return wrong("an axis is out of range");
   const Dim length = ceil_div(shape[static_cast<size_t>(*axis)], std::abs((*scanned)[0].step));
-  if (!length.known())
-    return loop({body, *scanned, *full, *states, *outputs}, expr, frame, target);
+  if (!length.known()) return loop({body, *scanned, *full, *states, *outputs}, expr, frame, target);
   const int64_t iterations = length.value();
 
   std::vector<Array> collected(outputs->size());

@@ -1,5 +1,5 @@
-// What a tract_core_scan says, for both of its forms: calls one after the other (tract_scan.cc), and
-// a loop (tract_loop.cc).
+// What a tract_core_scan says, for both of its forms: calls one after the other (tract_scan.cc),
+// and a loop (tract_loop.cc).
 #pragma once
 
 #include <string>

@@ -55,8 +55,8 @@ class Collected {
 };
 
 /// The machine, the body, (steps, states, and axis and direction of each output), the values of
-/// symbols, then tensors, the last of which are states. The body is given (step, symbols...) and the
-/// tensors; it returns the new states and the parts of outputs.
+/// symbols, then tensors, the last of which are states. The body is given (step, symbols...) and
+/// the tensors; it returns the new states and the parts of outputs.
 void run_loop(ffi::PackedArgs args, ffi::Any* result) {
   static const ffi::Function invoke = ffi::Function::GetGlobalRequired("vm.builtin.invoke_closure");
   const auto about = args[2].cast<ffi::Shape>();

@@ -178,7 +178,8 @@ Expr scatter_nd(Expr x, Expr indices, Expr updates, const char* reduction);
 
 /// A variable of extents, whose values are those of variables.
 Type shape_type(const Extents& extents);
-/// A call of a function of the runtime, which is given the virtual machine first; it returns a tuple.
+/// A call of a function of the runtime, which is given the virtual machine first; it returns a
+/// tuple.
 Expr call_runtime(const std::string& function, const Array<Expr>& args, const Array<Type>& results);
 
 /// The same tensor, which transformations of parameters do not look beyond.

@@ -186,10 +186,8 @@ bool loop(RuleContext& c) {
 }
 
 constexpr std::array kRules{
-    ShapeRuleRow{"tract_core_loop", loop},
-    ShapeRuleRow{"tract_core_einsum", einsum},
-    ShapeRuleRow{"tract_core_shape_of", shape_of},
-    ShapeRuleRow{"tract_core_cast", cast},
+    ShapeRuleRow{"tract_core_loop", loop},         ShapeRuleRow{"tract_core_einsum", einsum},
+    ShapeRuleRow{"tract_core_shape_of", shape_of}, ShapeRuleRow{"tract_core_cast", cast},
     ShapeRuleRow{"tract_transformers_sdpa", sdpa},
 };
 

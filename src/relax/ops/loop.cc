@@ -13,7 +13,8 @@ namespace nnef_tvm {
 namespace {
 
 /// The body as a function of the module: of a position with the values of all symbols, of the whole
-/// scanned tensors, of others and of states; it returns the new states and what outputs are made of.
+/// scanned tensors, of others and of states; it returns the new states and what outputs are made
+/// of.
 class LoopBody {
  public:
   LoopBody(const LoweringContext& op, const nnef::Graph& graph)
@@ -21,9 +22,8 @@ class LoopBody {
     for (const char* list : {"scanned", "full", "state"}) {
       for (const nnef::Value& item : op.items(list)) {
         for (const nnef::Dim& extent : op.shape_of(item)) {
-          nnef::each_symbol(extent, [&](const nnef::DimAtom& symbol) {
-            names_.insert(symbol.text);
-          });
+          nnef::each_symbol(extent,
+                            [&](const nnef::DimAtom& symbol) { names_.insert(symbol.text); });
         }
       }
     }
@@ -45,8 +45,7 @@ class LoopBody {
     for (const char* list : {"scanned", "full", "state"}) {
       for (const nnef::Value& item : op_.items(list)) {
         const std::string name = list + std::to_string(params.size());
-        params.push_back(
-            var(name, tensor_type(symbols_.exprs(op_.shape_of(item)), float32)));
+        params.push_back(var(name, tensor_type(symbols_.exprs(op_.shape_of(item)), float32)));
       }
     }
     const size_t key = std::hash<std::string>()(op_.string("body"));
