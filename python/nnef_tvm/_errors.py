@@ -7,7 +7,7 @@ from typing import Any
 
 import tvm
 
-UNSUPPORTED = {"check/unresolved-operations", "import/unsupported"}
+UNSUPPORTED = {"check/unknown-operation", "check/unresolved-operations", "import/unsupported"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,9 @@ def value_of(outcome: Sequence[Any]) -> Any:
         missing = UNSUPPORTED.intersection(diagnostic.id for diagnostic in errors)
         if missing:
             raise OpNotImplemented(
-                f"The following operators are not supported for frontend NNEF:\n{text}", diagnostics
+                f"The following operators are not supported for frontend NNEF:\n{text}\n"
+                "nnef_tvm.register_operation() adds operations.",
+                diagnostics,
             )
         raise NNEFError(text, diagnostics)
     for diagnostic in diagnostics:

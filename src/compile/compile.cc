@@ -25,6 +25,7 @@
 #include "runtime/vm.h"
 #include "tvm/ir_module.h"
 #include "tvm/target.h"
+#include "tvm/transform.h"
 
 namespace nnef_tvm {
 
@@ -190,20 +191,33 @@ bool can_measure(const Target& target, nnef::Diagnostics& diagnostics) {
   return false;
 }
 
-std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOptions& options,
-                                    const IRModule& module, const std::vector<ffi::Tensor>& params,
-                                    Interface interface, nnef::Diagnostics& diagnostics) {
+/// The module with its kernels scheduled, and the weights that they take.
+std::optional<Model> scheduled_for(const ChosenTarget& chosen, const CompileOptions& options,
+                                   const std::vector<ffi::Tensor>& params, Origins& origins,
+                                   TuningSummary& summary, nnef::Diagnostics& diagnostics) {
   const Target& target = chosen.target;
-  TargetScope scope(target);
   if (options.tuning.seconds > 0 && !can_measure(target, diagnostics)) return std::nullopt;
   Tuner tuner(options.tuning, host_of(target), diagnostics);
-  Origins origins(module, options.sources);
   Model lowered = lower(origins, params, target, options.winograd, tuner, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   if (chosen.device && !check_item_types(lowered.module, *chosen.device, diagnostics)) {
     return std::nullopt;
   }
   Model ready = schedule(lowered, target, tuner);
+  summary = tuner.summary();
+  return ready;
+}
+
+std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOptions& options,
+                                    const IRModule& module, const std::vector<ffi::Tensor>& params,
+                                    Interface interface, nnef::Diagnostics& diagnostics) {
+  const Target& target = chosen.target;
+  TargetScope scope(target);
+  Origins origins(module, options.sources);
+  TuningSummary tuning;
+  auto scheduled = scheduled_for(chosen, options, params, origins, tuning, diagnostics);
+  if (!scheduled) return std::nullopt;
+  Model& ready = *scheduled;
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
   if (ready.params.size() != names.size()) {
     TVM_FFI_THROW(ValueError) << "function 'main' needs " << names.size() << " weights, "
@@ -218,8 +232,43 @@ std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOpt
                   .target_json = target_json(target),
                   .device = device_name(chosen),
                   .cpu_features = required_features(host_of(target)),
-                  .tuning = tuner.summary(),
+                  .tuning = tuning,
                   .program = origins.program(ready.module)};
+}
+
+IRModule compile_within_for(const ChosenTarget& chosen, const CompileOptions& options,
+                            const IRModule& module, const std::vector<ffi::Tensor>& params,
+                            size_t inputs, nnef::Diagnostics& diagnostics) {
+  TargetScope scope(chosen.target);
+  Origins origins(module, {});
+  TuningSummary tuning;
+  const auto ready = scheduled_for(chosen, options, params, origins, tuning, diagnostics);
+  if (!ready) return {};
+  const auto vars = field<Array<Var>>(find_function(ready->module, "main"), "params");
+  Map<Var, ffi::Tensor> weights;
+  for (size_t i = 0; i < ready->params.size(); ++i) {
+    weights.Set(vars[static_cast<int64_t>(inputs + i)], ready->params[i]);
+  }
+  const IRModule bound = weights.empty()
+                             ? ready->module
+                             : run_pass(relax_pass::bind_params("main", weights), ready->module);
+  return with_machine_code(bound, chosen.target);
+}
+
+/// Chooses the target and does `work` for it; what TVM throws becomes a diagnostic.
+template <typename Work>
+void for_target(const std::string& name, nnef::Diagnostics& diagnostics, const Work& work) {
+  try {
+    if (auto target = choose_any_target(name, diagnostics)) work(*target);
+  } catch (const ffi::Error& error) {
+    if (error.kind() == kDeviceLimit) {
+      report_limit(error.message(), name, diagnostics);
+    } else {
+      report_internal(nnef_runtime::first_line(error), diagnostics);
+    }
+  } catch (const std::exception& error) {
+    report_internal(error.what(), diagnostics);
+  }
 }
 
 }  // namespace
@@ -230,21 +279,23 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
                                 const CompileOptions& options, nnef::Diagnostics& diagnostics,
                                 std::vector<nnef_runtime::StateSpec> states) {
   if (!load_compiler(diagnostics)) return std::nullopt;
-  try {
-    auto target = choose_any_target(options.target, diagnostics);
-    if (!target) return std::nullopt;
-    return compile_for(*target, options, module, params,
-                       {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
-  } catch (const ffi::Error& error) {
-    if (error.kind() == kDeviceLimit) {
-      report_limit(error.message(), options.target, diagnostics);
-    } else {
-      report_internal(nnef_runtime::first_line(error), diagnostics);
-    }
-  } catch (const std::exception& error) {
-    report_internal(error.what(), diagnostics);
-  }
-  return std::nullopt;
+  std::optional<Compiled> compiled;
+  for_target(options.target, diagnostics, [&](const ChosenTarget& target) {
+    compiled = compile_for(target, options, module, params,
+                           {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
+  });
+  return compiled;
+}
+
+std::optional<IRModule> compile_within(const IRModule& module,
+                                       const std::vector<ffi::Tensor>& params, size_t inputs,
+                                       const CompileOptions& options,
+                                       nnef::Diagnostics& diagnostics) {
+  IRModule compiled;
+  for_target(options.target, diagnostics, [&](const ChosenTarget& target) {
+    compiled = compile_within_for(target, options, module, params, inputs, diagnostics);
+  });
+  return diagnostics.has_errors() ? std::nullopt : std::optional(compiled);
 }
 
 }  // namespace nnef_tvm

@@ -51,6 +51,14 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
                                 const CompileOptions& options, nnef::Diagnostics& diagnostics,
                                 std::vector<nnef_runtime::StateSpec> states = {});
 
+/// The same for TVM's own build (tvm.compile), which makes bytecode of the result and links it with
+/// the kernels: their machine code is in the module's attribute external_mods. Weights are
+/// constants of "main", whose first `inputs` parameters stay.
+std::optional<IRModule> compile_within(const IRModule& module,
+                                       const std::vector<ffi::Tensor>& params, size_t inputs,
+                                       const CompileOptions& options,
+                                       nnef::Diagnostics& diagnostics);
+
 /// Writes the artefact (src/runtime/artefact_format.h) by way of a temporary file beside it, so
 /// that nothing partial is left behind.
 bool write_artefact(const Compiled& compiled, const std::string& path,

@@ -309,6 +309,21 @@ std::optional<Compiled> compile(RelaxModel model, const CompileOptions& options,
                  std::move(model.outputs), options, diagnostics);
 }
 
+std::optional<IRModule> compile_within(const IRModule& module, const CompileOptions& options,
+                                       nnef::Diagnostics& diagnostics) {
+  IRModule open = module;
+  const Expr main = find_function(module, "main");
+  if (main.defined() && is_relax_function(main)) {
+    Expr bare = without_function_attr(main, "params");
+    bare = with_function_attr(bare, "num_input",
+                              static_cast<int64_t>(field<Array<Var>>(main, "params").size()));
+    open = with_function(module, find_global_var(module, "main"), bare);
+  }
+  auto model = relax_model(open, {}, "", diagnostics);
+  if (!model) return std::nullopt;
+  return compile_within(model->module, model->params, model->inputs.size(), options, diagnostics);
+}
+
 IRModule as_module(const RelaxModel& model, bool keep_params) {
   IRModule module = model.module;
   if (!keep_params) {

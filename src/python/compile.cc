@@ -79,6 +79,14 @@ Outcome compile_relax(const IRModule& module, const Array<ffi::Tensor>& params, 
   });
 }
 
+Outcome compile_within(const IRModule& module, const Any& target, const String& database) {
+  return attempt([&](nnef::Diagnostics& diagnostics) -> Any {
+    const auto compiled = nnef_tvm::compile_within(
+        module, compile_options(target, database, /*seconds=*/0), diagnostics);
+    return compiled ? Any(*compiled) : Any(nullptr);
+  });
+}
+
 Outcome devices() {
   Array<Any> list;
   for (const std::string_view kind : nnef_runtime::device_kinds()) {
@@ -98,6 +106,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("nnef_tvm.register_operation", register_operation)
       .def("nnef_tvm.compile_nnef", compile_nnef)
       .def("nnef_tvm.compile_relax", compile_relax)
+      .def("nnef_tvm.compile_within", compile_within)
+      .def("nnef_tvm.version", [] { return String(NNEF_TVM_VERSION); })
       .def("nnef_tvm.devices", devices)
       .def("nnef_tvm.host_target", host_target);
 }

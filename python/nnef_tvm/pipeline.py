@@ -1,0 +1,45 @@
+"""The compiler as a pass for ``tvm.compile``."""
+
+import os
+from typing import Any, Union
+
+import tvm
+from tvm import relax
+
+from ._errors import value_of
+from ._library import function
+from .runtime import Target, target_argument
+
+NAME = "nnef_tvm"
+
+
+def pipeline(target: Target | None = None, *, tuning: Union[str, "os.PathLike[str]"] = "") -> "tvm.transform.Pass":
+    """A pass for ``tvm.compile(module, target, relax_pipeline=...)``, for modules of any frontend.
+
+    Everything up to machine code is done by this compiler, so that what ``tvm.compile`` does after it (bytecode and
+    linking) changes nothing of the kernels. Weights that are constants are laid out for the kernels now; parameters of
+    ``main`` stay parameters, and are laid out in every run: import with weights as constants, as frontends do by default.
+
+    Parameters
+    ----------
+    target
+        By default the target of the scope (``with target:``, which ``tvm.compile(module, target)`` opens too), else this
+        machine's CPU. A target of kind ``llvm`` without ``mcpu`` is a CPU of the architecture's first generation:
+        :func:`host_target` is the one at hand.
+    tuning
+        The file of measured plans, ``"none"`` for none; by default where ``nnefc`` has it.
+
+    ``relax.get_pipeline("nnef_tvm")`` is the same pass by name: ``tvm.compile(module, target, relax_pipeline="nnef_tvm")``.
+    """
+    database = os.fspath(tuning)
+
+    @tvm.transform.module_pass(opt_level=0, name=NAME)
+    def compiled(module: tvm.IRModule, _context: "tvm.transform.PassContext") -> tvm.IRModule:
+        chosen: Any = target or tvm.target.Target.current(allow_none=True) or "llvm"
+        return value_of(function("compile_within")(module, target_argument(chosen), database))
+
+    return compiled
+
+
+if NAME not in relax.pipeline.PIPELINE_MAP:
+    relax.register_pipeline(NAME)(pipeline)
