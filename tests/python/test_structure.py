@@ -1,5 +1,5 @@
 """The imported modules, as TVM's tests of frontends have them: assert_structural_equal with what is written in TVMScript."""
-import json
+import ast
 import re
 
 import numpy as np
@@ -8,6 +8,7 @@ import tvm
 from tvm.ir import assert_structural_equal
 from tvm.script import ir as I
 from tvm.script import relax as R
+from tvm.script import tirx as T
 
 import case_file
 from conftest import ROOT, write_files
@@ -132,15 +133,16 @@ for path in sorted((ROOT / "tests/ops").glob("*.case")):
 
 def constants(module):
     """What TVMScript leaves out of its text, where it says metadata[...]: values, which other tests compare."""
-    found = re.search(r'^metadata = tvm\.ir\.load_json\("""(.*?)"""\)', module.script(show_meta=True), re.MULTILINE | re.DOTALL)
-    return tvm.ir.load_json(json.loads(f'"{found[1]}"') if "\\" in found[1] else found[1]) if found else {}
+    found = re.search(r'^metadata = tvm\.ir\.load_json\((""".*?""")\)', module.script(show_meta=True), re.MULTILINE | re.DOTALL)
+    return tvm.ir.load_json(ast.literal_eval(found[1])) if found else {}
 
 
+@pytest.mark.filterwarnings("ignore::nnef_tvm.NNEFWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_operation(name, tmp_path):
     """The text that the operation's case file has."""
     sections, keep_params, text = CASES[name]
     write_files(tmp_path, sections)
     module = nnef_tvm.from_nnef(tmp_path / "model", keep_params_in_input=keep_params)
-    expected = tvm.script.from_source(text, {"I": I, "R": R, "metadata": constants(module)})
+    expected = tvm.script.from_source(text, {"I": I, "R": R, "T": T, "metadata": constants(module)})
     assert_structural_equal(module, expected)
