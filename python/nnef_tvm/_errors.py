@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import tvm
+import tvm_ffi
 
 UNSUPPORTED = {"check/unknown-operation", "check/unresolved-operations", "import/unsupported"}
 
@@ -35,6 +36,7 @@ class Diagnostic:
         return self.text.rstrip("\n")
 
 
+@tvm_ffi.register_error
 class NNEFError(ValueError):
     """The model, its data or an argument is at fault."""
 

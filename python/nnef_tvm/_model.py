@@ -25,7 +25,11 @@ def _save_graph(graph: Any, folder: pathlib.Path) -> None:
     nnef.save_graph(graph, os.fspath(folder))
     lines = []
     for tensor in graph.tensors.values():
-        attributes = dict(tensor.quantization or {})
+        # Values of attributes are arrays of NumPy.
+        attributes = {
+            name: value.tolist() if hasattr(value, "tolist") else value
+            for name, value in (tensor.quantization or {}).items()
+        }
         if operation := attributes.pop("op-name", None):
             lines.append(f'"{tensor.name}": {nnef.format_invocation(operation, attributes, [])};\n')
     if lines:
