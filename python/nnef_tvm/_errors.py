@@ -57,9 +57,12 @@ class NNEFWarning(UserWarning):
 
 
 def _diagnostic(entry: Mapping[str, Any]) -> Diagnostic:
-    fields = {name: entry[name] for name in Diagnostic.__dataclass_fields__}
+    fields: dict[str, Any] = {}
+    for name in Diagnostic.__dataclass_fields__:
+        value = entry[name]
+        fields[name] = str(value) if isinstance(value, str) else value
     fields["notes"] = tuple(map(str, entry["notes"]))
-    return Diagnostic(**{name: str(value) if isinstance(value, str) else value for name, value in fields.items()})
+    return Diagnostic(**fields)
 
 
 def value_of(outcome: Sequence[Any]) -> Any:

@@ -33,12 +33,11 @@ def pipeline(target: Target | None = None, *, tuning: Union[str, "os.PathLike[st
     """
     database = os.fspath(tuning)
 
-    @tvm.transform.module_pass(opt_level=0, name=NAME)
     def compiled(module: tvm.IRModule, _context: "tvm.transform.PassContext") -> tvm.IRModule:
         chosen: Any = target or tvm.target.Target.current(allow_none=True) or "llvm"
         return value_of(function("compile_within")(module, target_argument(chosen), database))
 
-    return compiled
+    return tvm.transform.module_pass(compiled, opt_level=0, name=NAME)
 
 
 if NAME not in relax.pipeline.PIPELINE_MAP:
