@@ -96,8 +96,7 @@ def test_outputs_are_the_callers(add):
     np.testing.assert_array_equal(add(x, x)[0], np.zeros((2, 3)))
 
 
-def test_inputs_and_outputs_are_not_copied():
-    """A model that returns its input shows whose memory it reads: nothing but the output is allocated."""
+def test_arrays_become_tensors_without_copies():
     from nnef_tvm.runtime import as_tensor
 
     x = aligned(4, 4)
