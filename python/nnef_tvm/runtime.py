@@ -1,6 +1,7 @@
 """Compilation, and sessions that run what was compiled."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
@@ -11,7 +12,7 @@ import tvm
 import tvm_ffi
 
 from ._custom import Conversion, TensorInfo, tensor_info
-from ._errors import NNEFError, value_of
+from ._errors import NNEFError, NNEFWarning, value_of
 from ._library import function
 from ._model import Dialect, Model, Quant, Shapes, Types, as_path, options
 
@@ -56,6 +57,13 @@ def target_argument(target: Target) -> Any:
     """A target as the library takes it."""
     if not isinstance(target, (str, tvm.target.Target)):
         raise TypeError(f"a target is a str or a tvm.target.Target, not {type(target).__name__}")
+    if not isinstance(target, str) and target.kind.name == "llvm" and not {"mcpu", "mattr"} & set(target.attrs):
+        warnings.warn(
+            f"the target {target} names no CPU: its code is for the architecture's first generation, and slow; "
+            "nnef_tvm.host_target() is this machine's",
+            NNEFWarning,
+            stacklevel=3,
+        )
     return target
 
 

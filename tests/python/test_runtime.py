@@ -240,6 +240,12 @@ def test_pipeline_says_what_it_cannot_do():
         tvm.compile(Symbolic, relax_pipeline="nnef_tvm")
 
 
+def test_targets_without_a_cpu_are_warned_of():
+    with pytest.warns(nnef_tvm.NNEFWarning, match="names no CPU"):
+        main = machine(with_constants(), tvm.target.Target("llvm"), relax_pipeline="nnef_tvm")
+    close(main(tvm.runtime.tensor(ARRAYS[0])).numpy())
+
+
 @pytest.mark.parametrize("kind", ["opencl", "vulkan"])
 def test_devices(kind):
     if kind not in device_kinds():
