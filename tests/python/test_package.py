@@ -13,8 +13,7 @@ import pytest
 from conftest import ROOT
 from package import nnef_tvm
 
-PAGES = [ROOT / "README.md"]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").glob("*.md") if "```" in path.read_text())]
 
 
 def python(*arguments, **options):
@@ -68,13 +67,19 @@ def test_types():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_examples_of_pages_run(page, tmp_path):
-    """The blocks of a page one after the other, as a reader would enter them, in the folder of the clone."""
-    blocks = BLOCK.findall(page.read_text())
-    assert blocks
+def test_pages_do_what_they_show(page, tmp_path):
+    """The blocks of a page one after the other, as a reader would enter them."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    result = python("-c", "\n".join(blocks), cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
+    tools = os.pathsep.join([str(ROOT / "build/release"), str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
+    result = python(pathlib.Path(__file__).with_name("run_page.py"), page, cwd=tmp_path, env={"PATH": tools})
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@needs("mkdocs")
+def test_site_is_built_without_warnings(tmp_path):
+    result = python("-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", tmp_path, cwd=ROOT)
+    assert result.returncode == 0 and not result.stderr, result.stderr
+    assert (tmp_path / "tuning" / "index.html").exists()
 
 
 @needs("scikit_build_core")
