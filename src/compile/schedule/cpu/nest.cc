@@ -55,21 +55,26 @@ double chunks_outermost(const NestProblem& problem, const Chunks& chunks, const 
   return kUnhiddenWeights * problem.piece_bytes * (stays ? 1 : count / traits.cores);
 }
 
-/// Of the innermost reduction, so that a piece's weights for it stay in the first cache.
+/// Of the innermost reduction, so that a piece's weights for it stay in the first cache while the
+/// next ones come. The results of all tiles are loaded and stored once for each block.
 int64_t reduction_block(const NestProblem& problem, const CpuTraits& traits) {
+  constexpr int64_t kFewestSteps = 32;
+  constexpr double kWholePiece = 0.7;       // of the first cache: what needs no blocks
+  constexpr double kLargestResults = 0.25;  // of the second cache
+  constexpr double kSmallResults = 0.5;     // of the first cache
+  constexpr double kShortBlock = 0.25;      // of the first cache, where results stay in it
+  constexpr double kLongBlock = 0.36;
   const int64_t tiles = product(problem.tiles, problem.tiles.size());
   const double piece = problem.piece_bytes / real(problem.pieces);
   const double results = real(tiles * problem.tile_items * problem.item_bytes);
+  if (tiles < 2 || piece <= kWholePiece * traits.l1_bytes) return 0;
+  if (results > kLargestResults * traits.l2_bytes) return 0;
   const double step = piece / real(problem.reduction * problem.outer_reduction);
-  constexpr double kFirstCacheShare = 0.7;
-  constexpr int64_t kFewestSteps = 32;
-  if (tiles < 2 || piece <= kFirstCacheShare * traits.l1_bytes) return 0;
-  if (results > kCacheShare * traits.l1_bytes) return 0;
-  int64_t block = problem.reduction;
-  while (block % 2 == 0 && step * real(block) > kFirstCacheShare * traits.l1_bytes) block /= 2;
-  return block < kFewestSteps || (block == problem.reduction && problem.outer_reduction == 1)
-             ? 0
-             : block;
+  const double share = results <= kSmallResults * traits.l1_bytes ? kShortBlock : kLongBlock;
+  int64_t block = std::min(problem.reduction, static_cast<int64_t>(share * traits.l1_bytes / step));
+  while (block >= kFewestSteps && problem.reduction % block != 0) --block;
+  const bool whole = block == problem.reduction && problem.outer_reduction == 1;
+  return block < kFewestSteps || whole ? 0 : block;
 }
 
 }  // namespace
