@@ -11,9 +11,28 @@ from ._library import function
 from .runtime import Target, target_argument
 
 NAME = "nnef_tvm"
+Path = Union[str, "os.PathLike[str]"]
 
 
-def pipeline(target: Target | None = None, *, tuning: Union[str, "os.PathLike[str]"] = "") -> "tvm.transform.Pass":
+def _chosen(target: Target | None) -> Any:
+    """The target of the argument, of the scope, or this machine's CPU."""
+    return target_argument(target or tvm.target.Target.current(allow_none=True) or "llvm")
+
+
+def target_object(target: Target | None) -> "tvm.target.Target":
+    """The same as TVM has it."""
+    chosen = _chosen(target)
+    return value_of(function("target")(chosen)) if isinstance(chosen, str) else chosen
+
+
+def lower(module: tvm.IRModule, target: Target | None = None, tuning: Path = "") -> tvm.IRModule:
+    """The kernels of a module before they are scheduled: operators lowered, laid out and fused, weights computed ahead."""
+    return value_of(function("lower_within")(module, _chosen(target), os.fspath(tuning)))
+
+
+def pipeline(
+    target: Target | None = None, *, tuning: Path = "", metaschedule: Path | None = None
+) -> "tvm.transform.Pass":
     """A pass for ``tvm.compile(module, target, relax_pipeline=...)``, for modules of any frontend.
 
     Everything up to machine code is done by this compiler, so that what ``tvm.compile`` does after it (bytecode and
@@ -28,14 +47,19 @@ def pipeline(target: Target | None = None, *, tuning: Union[str, "os.PathLike[st
         :func:`host_target` is the one at hand.
     tuning
         The file of measured plans, ``"none"`` for none; by default where ``nnefc`` has it.
+    metaschedule
+        The folder of :func:`nnef_tvm.metaschedule.tune`.
 
     ``relax.get_pipeline("nnef_tvm")`` is the same pass by name: ``tvm.compile(module, target, relax_pipeline="nnef_tvm")``.
     """
-    database = os.fspath(tuning)
 
     def compiled(module: tvm.IRModule, _context: "tvm.transform.PassContext") -> tvm.IRModule:
-        chosen: Any = target or tvm.target.Target.current(allow_none=True) or "llvm"
-        return value_of(function("compile_within")(module, target_argument(chosen), database))
+        kernels = lower(module, target, tuning)
+        if metaschedule is not None:
+            from .metaschedule import apply
+
+            kernels = apply(kernels, target, metaschedule)
+        return value_of(function("build_within")(kernels, _chosen(target), os.fspath(tuning)))
 
     return tvm.transform.module_pass(compiled, opt_level=0, name=NAME)
 

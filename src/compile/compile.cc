@@ -191,21 +191,16 @@ bool can_measure(const Target& target, nnef::Diagnostics& diagnostics) {
   return false;
 }
 
-/// The module with its kernels scheduled, and the weights that they take.
-std::optional<Model> scheduled_for(const ChosenTarget& chosen, const CompileOptions& options,
-                                   const std::vector<ffi::Tensor>& params, Origins& origins,
-                                   TuningSummary& summary, nnef::Diagnostics& diagnostics) {
-  const Target& target = chosen.target;
-  if (options.tuning.seconds > 0 && !can_measure(target, diagnostics)) return std::nullopt;
-  Tuner tuner(options.tuning, host_of(target), diagnostics);
-  Model lowered = lower(origins, params, target, options.winograd, tuner, diagnostics);
+std::optional<Model> lowered_for(const ChosenTarget& chosen, const CompileOptions& options,
+                                 const std::vector<ffi::Tensor>& params, Origins& origins,
+                                 Tuner& tuner, nnef::Diagnostics& diagnostics) {
+  if (options.tuning.seconds > 0 && !can_measure(chosen.target, diagnostics)) return std::nullopt;
+  Model lowered = lower(origins, params, chosen.target, options.winograd, tuner, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   if (chosen.device && !check_item_types(lowered.module, *chosen.device, diagnostics)) {
     return std::nullopt;
   }
-  Model ready = schedule(lowered, target, tuner);
-  summary = tuner.summary();
-  return ready;
+  return lowered;
 }
 
 std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOptions& options,
@@ -213,11 +208,11 @@ std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOpt
                                     Interface interface, nnef::Diagnostics& diagnostics) {
   const Target& target = chosen.target;
   TargetScope scope(target);
+  Tuner tuner(options.tuning, host_of(target), diagnostics);
   Origins origins(module, options.sources);
-  TuningSummary tuning;
-  auto scheduled = scheduled_for(chosen, options, params, origins, tuning, diagnostics);
-  if (!scheduled) return std::nullopt;
-  Model& ready = *scheduled;
+  const auto lowered = lowered_for(chosen, options, params, origins, tuner, diagnostics);
+  if (!lowered) return std::nullopt;
+  Model ready = schedule(*lowered, target, tuner);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
   if (ready.params.size() != names.size()) {
     TVM_FFI_THROW(ValueError) << "function 'main' needs " << names.size() << " weights, "
@@ -232,27 +227,20 @@ std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOpt
                   .target_json = target_json(target),
                   .device = device_name(chosen),
                   .cpu_features = required_features(host_of(target)),
-                  .tuning = tuning,
+                  .tuning = tuner.summary(),
                   .program = origins.program(ready.module)};
 }
 
-IRModule compile_within_for(const ChosenTarget& chosen, const CompileOptions& options,
-                            const IRModule& module, const std::vector<ffi::Tensor>& params,
-                            size_t inputs, nnef::Diagnostics& diagnostics) {
-  TargetScope scope(chosen.target);
-  Origins origins(module, {});
-  TuningSummary tuning;
-  const auto ready = scheduled_for(chosen, options, params, origins, tuning, diagnostics);
-  if (!ready) return {};
-  const auto vars = field<Array<Var>>(find_function(ready->module, "main"), "params");
+/// The module with its weights, the last parameters of "main", as constants.
+IRModule with_weights(const Model& model) {
+  if (model.params.empty()) return model.module;
+  const auto vars = field<Array<Var>>(find_function(model.module, "main"), "params");
+  const size_t inputs = vars.size() - model.params.size();
   Map<Var, ffi::Tensor> weights;
-  for (size_t i = 0; i < ready->params.size(); ++i) {
-    weights.Set(vars[static_cast<int64_t>(inputs + i)], ready->params[i]);
+  for (size_t i = 0; i < model.params.size(); ++i) {
+    weights.Set(vars[static_cast<int64_t>(inputs + i)], model.params[i]);
   }
-  const IRModule bound = weights.empty()
-                             ? ready->module
-                             : run_pass(relax_pass::bind_params("main", weights), ready->module);
-  return with_machine_code(bound, chosen.target);
+  return run_pass(relax_pass::bind_params("main", weights), model.module);
 }
 
 /// Chooses the target and does `work` for it; what TVM throws becomes a diagnostic.
@@ -287,15 +275,31 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
   return compiled;
 }
 
-std::optional<IRModule> compile_within(const IRModule& module,
-                                       const std::vector<ffi::Tensor>& params, size_t inputs,
-                                       const CompileOptions& options,
-                                       nnef::Diagnostics& diagnostics) {
-  IRModule compiled;
-  for_target(options.target, diagnostics, [&](const ChosenTarget& target) {
-    compiled = compile_within_for(target, options, module, params, inputs, diagnostics);
+std::optional<IRModule> lower_within(const IRModule& module, const std::vector<ffi::Tensor>& params,
+                                     const CompileOptions& options,
+                                     nnef::Diagnostics& diagnostics) {
+  std::optional<IRModule> kernels;
+  for_target(options.target, diagnostics, [&](const ChosenTarget& chosen) {
+    TargetScope scope(chosen.target);
+    Tuner tuner(options.tuning, host_of(chosen.target), diagnostics);
+    Origins origins(module, {});
+    const auto lowered = lowered_for(chosen, options, params, origins, tuner, diagnostics);
+    if (lowered) kernels = with_weights(*lowered);
   });
-  return diagnostics.has_errors() ? std::nullopt : std::optional(compiled);
+  return kernels;
+}
+
+std::optional<IRModule> build_within(const IRModule& kernels, const CompileOptions& options,
+                                     nnef::Diagnostics& diagnostics) {
+  std::optional<IRModule> built;
+  for_target(options.target, diagnostics, [&](const ChosenTarget& chosen) {
+    TargetScope scope(chosen.target);
+    Tuner tuner(options.tuning, host_of(chosen.target), diagnostics);
+    HoistedConstants weights = hoist_constants(kernels, "main");
+    const Model model{weights.module, std::move(weights.values)};
+    built = with_machine_code(with_weights(schedule(model, chosen.target, tuner)), chosen.target);
+  });
+  return built;
 }
 
 }  // namespace nnef_tvm

@@ -309,8 +309,8 @@ std::optional<Compiled> compile(RelaxModel model, const CompileOptions& options,
                  std::move(model.outputs), options, diagnostics);
 }
 
-std::optional<IRModule> compile_within(const IRModule& module, const CompileOptions& options,
-                                       nnef::Diagnostics& diagnostics) {
+std::optional<IRModule> lower_within(const IRModule& module, const CompileOptions& options,
+                                     nnef::Diagnostics& diagnostics) {
   IRModule open = module;
   const Expr main = find_function(module, "main");
   if (main.defined() && is_relax_function(main)) {
@@ -321,7 +321,7 @@ std::optional<IRModule> compile_within(const IRModule& module, const CompileOpti
   }
   auto model = relax_model(open, {}, "", diagnostics);
   if (!model) return std::nullopt;
-  return compile_within(model->module, model->params, model->inputs.size(), options, diagnostics);
+  return lower_within(model->module, model->params, options, diagnostics);
 }
 
 IRModule as_module(const RelaxModel& model, bool keep_params) {

@@ -4,6 +4,7 @@
 
 #include "build_graph.h"
 #include "compile/cpu_target.h"
+#include "compile/device_target.h"
 #include "compile/relax_model.h"
 #include "database_path.h"
 #include "nnef_runtime/devices.h"
@@ -79,11 +80,27 @@ Outcome compile_relax(const IRModule& module, const Array<ffi::Tensor>& params, 
   });
 }
 
-Outcome compile_within(const IRModule& module, const Any& target, const String& database) {
+Outcome lower_within(const IRModule& module, const Any& target, const String& database) {
   return attempt([&](nnef::Diagnostics& diagnostics) -> Any {
-    const auto compiled = nnef_tvm::compile_within(
+    const auto kernels = nnef_tvm::lower_within(
         module, compile_options(target, database, /*seconds=*/0), diagnostics);
-    return compiled ? Any(*compiled) : Any(nullptr);
+    return kernels ? Any(*kernels) : Any(nullptr);
+  });
+}
+
+Outcome build_within(const IRModule& kernels, const Any& target, const String& database) {
+  return attempt([&](nnef::Diagnostics& diagnostics) -> Any {
+    const auto built = nnef_tvm::build_within(
+        kernels, compile_options(target, database, /*seconds=*/0), diagnostics);
+    return built ? Any(*built) : Any(nullptr);
+  });
+}
+
+/// The target that a text stands for.
+Outcome chosen_target(const String& text) {
+  return attempt([&](nnef::Diagnostics& diagnostics) -> Any {
+    const auto chosen = choose_any_target(text, diagnostics);
+    return chosen ? Any(chosen->target) : Any(nullptr);
   });
 }
 
@@ -106,7 +123,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("nnef_tvm.register_operation", register_operation)
       .def("nnef_tvm.compile_nnef", compile_nnef)
       .def("nnef_tvm.compile_relax", compile_relax)
-      .def("nnef_tvm.compile_within", compile_within)
+      .def("nnef_tvm.lower_within", lower_within)
+      .def("nnef_tvm.build_within", build_within)
+      .def("nnef_tvm.target", chosen_target)
       .def("nnef_tvm.version", [] { return String(NNEF_TVM_VERSION); })
       .def("nnef_tvm.devices", devices)
       .def("nnef_tvm.host_target", host_target);
