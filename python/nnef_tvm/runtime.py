@@ -131,7 +131,7 @@ def compile(  # noqa: A001  as tvm.compile is called
     if isinstance(model, tvm.IRModule):
         if shape_dict or dtype_dict or custom_convert_map or dialect:
             raise TypeError("shape_dict, dtype_dict, custom_convert_map and dialect are for NNEF models")
-        values = [as_tensor(value) for value in params]
+        values = [value if isinstance(value, tvm.runtime.Tensor) else as_tensor(np.asarray(value)) for value in params]
         return Executable(value_of(function("compile_relax")(model, values, *choice)))
     chosen = options(shape_dict, dtype_dict, custom_convert_map, dialect, quant)
     with as_path(model) as path:

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import tvm
+import tvm_ffi
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
@@ -187,6 +188,29 @@ def test_compile_takes_modules_of_any_frontend():
     close(nnef_tvm.Session(nnef_tvm.compile(Convolution, params=ARRAYS[1:]))(ARRAYS[0]))
     with pytest.raises(nnef_tvm.NNEFError, match=r"\[relax/parameter-values\]"):
         nnef_tvm.compile(Convolution)
+
+
+@pytest.mark.parametrize("how", ["params", "attribute", "constants"])
+def test_weights_anywhere_in_memory(how):
+    """Kernels load whole vectors; where an array begins is up to whoever made it."""
+    def view(array):
+        place = aligned(*array.shape, offset=1)
+        place[...] = array
+        tensor = tvm_ffi.from_dlpack(place)
+        assert tensor.data_ptr() % 64 == 4
+        return tensor
+
+    weights = [view(array) for array in ARRAYS[1:]]
+    module, params = Convolution.clone(), ()
+    if how == "params":
+        params = weights
+    elif how == "attribute":
+        module["main"] = module["main"].with_attr("params", weights)
+    else:
+        module = relax.transform.BindParams("main", {"w": weights[0], "b": weights[1]})(module)
+    close(nnef_tvm.Session(nnef_tvm.compile(module, params=params))(ARRAYS[0]))
+    if how == "constants":
+        close(machine(module, relax_pipeline="nnef_tvm")(tvm.runtime.tensor(ARRAYS[0])).numpy())
 
 
 @pytest.mark.parametrize("how", ["pass", "name", "scope"])
