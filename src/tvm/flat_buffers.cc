@@ -21,8 +21,13 @@ bool has_offset(const PrimExpr& sum) {
   return has_offset(field<PrimExpr>(sum, "a")) || has_offset(field<PrimExpr>(sum, "b"));
 }
 
-/// Sums that variables stand for; later ones may hold variables of earlier ones.
-class HiddenSums {
+bool is_index(const ObjectRef& var) {
+  return type_key(field<ObjectRef>(var, "ty")) == "ir.PrimType";
+}
+
+/// Variables of which TVM knows nothing, in place of those in quotients and remainders of sums with
+/// a constant.
+class HiddenVariables {
  public:
   Expr hide(const Expr& function) {
     Expr result = function;
@@ -32,46 +37,42 @@ class HiddenSums {
   }
 
   Expr restore(const Expr& function) const {
-    Expr result = function;
-    for (auto sum = sums_.rbegin(); sum != sums_.rend(); ++sum) {
-      result = replace_objects(result, "ir.Var", [&](const ObjectRef& var) -> ObjectRef {
-        return var.same_as(sum->var) ? ObjectRef(sum->value) : var;
-      });
-    }
-    return result;
+    return replace_objects(function, "ir.Var", [&](const ObjectRef& other) -> ObjectRef {
+      for (const Pair& pair : pairs_) {
+        if (other.same_as(pair.hidden)) return pair.variable;
+      }
+      return other;
+    });
   }
 
  private:
-  struct Sum {
-    Var var;
-    PrimExpr value;
+  struct Pair {
+    ObjectRef variable;
+    Var hidden;
   };
 
   ObjectRef hidden(const ObjectRef& ratio) {
-    const auto sum = field<PrimExpr>(ratio, "a");
-    const auto divisor = field<PrimExpr>(ratio, "b");
-    if (type_key(sum) == "ir.IntImm" || !has_offset(sum)) return ratio;
-    const PrimExpr var = variable_for(sum);
-    return type_key(ratio) == "prim.FloorDiv" ? floordiv(var, divisor) : floormod(var, divisor);
+    if (!has_offset(field<PrimExpr>(ratio, "a"))) return ratio;
+    return replace_objects(as<Expr>(ratio), "ir.Var", [&](const ObjectRef& other) -> ObjectRef {
+      return is_index(other) ? hidden_for(other) : other;
+    });
   }
 
-  PrimExpr variable_for(const PrimExpr& value) {
-    for (const Sum& sum : sums_) {
-      if (call<bool>("ffi.StructuralEqual", sum.value, value, /*map_free_vars=*/false,
-                     /*skip_tensor_content=*/false))
-        return sum.var;
+  ObjectRef hidden_for(const ObjectRef& variable) {
+    for (const Pair& pair : pairs_) {
+      if (variable.same_as(pair.variable) || variable.same_as(pair.hidden)) return pair.hidden;
     }
-    sums_.push_back({var("sum", prim_type(item_type(value))), value});
-    return sums_.back().var;
+    pairs_.push_back({variable, var("hidden", field<Type>(variable, "ty"))});
+    return pairs_.back().hidden;
   }
 
-  std::vector<Sum> sums_;
+  std::vector<Pair> pairs_;
 };
 
 IRModule flatten(ffi::RValueRef<ObjectRef> moved, const ObjectRef&) {
   const auto module = as<IRModule>(*std::move(moved));
   std::vector<NamedFunction> functions = functions_of(module);
-  std::vector<HiddenSums> hidden(functions.size());
+  std::vector<HiddenVariables> hidden(functions.size());
   for (size_t i = 0; i < functions.size(); ++i) {
     if (is_prim_func(functions[i].function))
       functions[i].function = hidden[i].hide(functions[i].function);
