@@ -25,6 +25,7 @@
 #include "runtime/vm.h"
 #include "tvm/ir_module.h"
 #include "tvm/target.h"
+#include "tvm/transform.h"
 
 namespace nnef_tvm {
 
@@ -190,20 +191,28 @@ bool can_measure(const Target& target, nnef::Diagnostics& diagnostics) {
   return false;
 }
 
+std::optional<Model> lowered_for(const ChosenTarget& chosen, const CompileOptions& options,
+                                 const std::vector<ffi::Tensor>& params, Origins& origins,
+                                 Tuner& tuner, nnef::Diagnostics& diagnostics) {
+  if (options.tuning.seconds > 0 && !can_measure(chosen.target, diagnostics)) return std::nullopt;
+  Model lowered = lower(origins, params, chosen.target, options.winograd, tuner, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  if (chosen.device && !check_item_types(lowered.module, *chosen.device, diagnostics)) {
+    return std::nullopt;
+  }
+  return lowered;
+}
+
 std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOptions& options,
                                     const IRModule& module, const std::vector<ffi::Tensor>& params,
                                     Interface interface, nnef::Diagnostics& diagnostics) {
   const Target& target = chosen.target;
   TargetScope scope(target);
-  if (options.tuning.seconds > 0 && !can_measure(target, diagnostics)) return std::nullopt;
   Tuner tuner(options.tuning, host_of(target), diagnostics);
   Origins origins(module, options.sources);
-  Model lowered = lower(origins, params, target, options.winograd, tuner, diagnostics);
-  if (diagnostics.has_errors()) return std::nullopt;
-  if (chosen.device && !check_item_types(lowered.module, *chosen.device, diagnostics)) {
-    return std::nullopt;
-  }
-  Model ready = schedule(lowered, target, tuner);
+  const auto lowered = lowered_for(chosen, options, params, origins, tuner, diagnostics);
+  if (!lowered) return std::nullopt;
+  Model ready = schedule(*lowered, target, tuner);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
   if (ready.params.size() != names.size()) {
     TVM_FFI_THROW(ValueError) << "function 'main' needs " << names.size() << " weights, "
@@ -222,6 +231,34 @@ std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOpt
                   .program = origins.program(ready.module)};
 }
 
+/// The module with its weights, the last parameters of "main", as constants.
+IRModule with_weights(const Model& model) {
+  if (model.params.empty()) return model.module;
+  const auto vars = field<Array<Var>>(find_function(model.module, "main"), "params");
+  const size_t inputs = vars.size() - model.params.size();
+  Map<Var, ffi::Tensor> weights;
+  for (size_t i = 0; i < model.params.size(); ++i) {
+    weights.Set(vars[static_cast<int64_t>(inputs + i)], model.params[i]);
+  }
+  return run_pass(relax_pass::bind_params("main", weights), model.module);
+}
+
+/// Chooses the target and does `work` for it; what TVM throws becomes a diagnostic.
+template <typename Work>
+void for_target(const std::string& name, nnef::Diagnostics& diagnostics, const Work& work) {
+  try {
+    if (auto target = choose_any_target(name, diagnostics)) work(*target);
+  } catch (const ffi::Error& error) {
+    if (error.kind() == kDeviceLimit) {
+      report_limit(error.message(), name, diagnostics);
+    } else {
+      report_internal(nnef_runtime::first_line(error), diagnostics);
+    }
+  } catch (const std::exception& error) {
+    report_internal(error.what(), diagnostics);
+  }
+}
+
 }  // namespace
 
 std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params,
@@ -230,21 +267,39 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
                                 const CompileOptions& options, nnef::Diagnostics& diagnostics,
                                 std::vector<nnef_runtime::StateSpec> states) {
   if (!load_compiler(diagnostics)) return std::nullopt;
-  try {
-    auto target = choose_any_target(options.target, diagnostics);
-    if (!target) return std::nullopt;
-    return compile_for(*target, options, module, params,
-                       {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
-  } catch (const ffi::Error& error) {
-    if (error.kind() == kDeviceLimit) {
-      report_limit(error.message(), options.target, diagnostics);
-    } else {
-      report_internal(nnef_runtime::first_line(error), diagnostics);
-    }
-  } catch (const std::exception& error) {
-    report_internal(error.what(), diagnostics);
-  }
-  return std::nullopt;
+  std::optional<Compiled> compiled;
+  for_target(options.target, diagnostics, [&](const ChosenTarget& target) {
+    compiled = compile_for(target, options, module, params,
+                           {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
+  });
+  return compiled;
+}
+
+std::optional<IRModule> lower_within(const IRModule& module, const std::vector<ffi::Tensor>& params,
+                                     const CompileOptions& options,
+                                     nnef::Diagnostics& diagnostics) {
+  std::optional<IRModule> kernels;
+  for_target(options.target, diagnostics, [&](const ChosenTarget& chosen) {
+    TargetScope scope(chosen.target);
+    Tuner tuner(options.tuning, host_of(chosen.target), diagnostics);
+    Origins origins(module, {});
+    const auto lowered = lowered_for(chosen, options, params, origins, tuner, diagnostics);
+    if (lowered) kernels = with_weights(*lowered);
+  });
+  return kernels;
+}
+
+std::optional<IRModule> build_within(const IRModule& kernels, const CompileOptions& options,
+                                     nnef::Diagnostics& diagnostics) {
+  std::optional<IRModule> built;
+  for_target(options.target, diagnostics, [&](const ChosenTarget& chosen) {
+    TargetScope scope(chosen.target);
+    Tuner tuner(options.tuning, host_of(chosen.target), diagnostics);
+    HoistedConstants weights = hoist_constants(kernels, "main");
+    const Model model{weights.module, std::move(weights.values)};
+    built = with_machine_code(with_weights(schedule(model, chosen.target, tuner)), chosen.target);
+  });
+  return built;
 }
 
 }  // namespace nnef_tvm
