@@ -23,6 +23,7 @@ struct DeviceInfo {
   bool fast_shared = false;  ///< whether that is faster than other memory
   int64_t memory_bytes = 0;
   int64_t compute_units = 0;
+  int64_t vector_floats = 0;  ///< of its vector registers, where kernels have such; 0 when unknown
   bool float16 = false;
   bool float64 = false;
   bool int64 = false;

@@ -147,10 +147,12 @@ Model lower(Origins& origins, const std::vector<ffi::Tensor>& params, const Targ
 }
 
 /// The module with its kernels scheduled and its weights laid out for them.
-Model schedule(const Model& model, const Target& target, Tuner& tuner) {
-  if (is_device_target(target)) return {schedule_gpu(model.module, target), model.params};
-  IRModule scheduled =
-      schedule_cpu(model.module, target, WeightLayout::kPack, tuner.plan_kernels(model.module));
+Model schedule(const Model& model, const ChosenTarget& chosen, Tuner& tuner) {
+  const Target& target = chosen.target;
+  IRModule scheduled = is_device_target(target)
+                           ? schedule_gpu(model.module, target, gpu_traits(target, chosen.device))
+                           : schedule_cpu(model.module, target, WeightLayout::kPack,
+                                          tuner.plan_kernels(model.module));
   if (model.params.empty()) return {scheduled, {}};
   SplitModel split = split_transform(scheduled);
   return {split.main, run_transform(split.transform, model.params)};
@@ -203,7 +205,7 @@ std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOpt
   if (chosen.device && !check_item_types(lowered.module, *chosen.device, diagnostics)) {
     return std::nullopt;
   }
-  Model ready = schedule(lowered, target, tuner);
+  Model ready = schedule(lowered, chosen, tuner);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
   if (ready.params.size() != names.size()) {
     TVM_FFI_THROW(ValueError) << "function 'main' needs " << names.size() << " weights, "

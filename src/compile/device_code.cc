@@ -69,6 +69,7 @@ std::string with_rounded_products(const std::string& source) {
 ffi::Module build_opencl(const IRModule& kernels, const Target& target) {
   const ffi::Bytes bytes = build_kernels(kernels, target)->SaveToBytes();
   nnef_plugin::KernelModule module = nnef_plugin::read_kernel_module({bytes.data(), bytes.size()});
+  if (getenv("DBG")) fprintf(stderr, "%s\n", module.code.c_str());
   module.code = with_rounded_products(module.code);
   return make_module_of_kind("opencl", nnef_plugin::write_kernel_module(module));
 }

@@ -95,6 +95,7 @@ DeviceInfo read_device(const nlohmann::json& object, const Kind& kind, int index
   object.at("fast_shared").get_to(device.fast_shared);
   object.at("memory_bytes").get_to(device.memory_bytes);
   object.at("compute_units").get_to(device.compute_units);
+  object.at("vector_floats").get_to(device.vector_floats);
   object.at("float16").get_to(device.float16);
   object.at("float64").get_to(device.float64);
   object.at("int64").get_to(device.int64);

@@ -67,7 +67,7 @@ TirSchedule::TirSchedule(const PrimFunc& function) {
   // TVM 0.27 takes the second argument for the debug checks and the third for the seed, unlike
   // TracedSchedule and unlike what its Python wrapper believes.
   handle_ = call<Schedule>("s_tir.schedule.ConcreteSchedule", module, kNoDebugChecks, kAnySeed,
-                           kErrorWithoutRendering, /*enable_check=*/true);
+                           getenv("DBG") ? 0 : kErrorWithoutRendering, /*enable_check=*/true);
 }
 
 PrimFunc TirSchedule::function() const {
@@ -106,6 +106,11 @@ bool TirSchedule::is_output(const Block& block) const {
 
 bool TirSchedule::is_parallel(const Loop& loop) const {
   return call<std::string>("s_tir.schedule.GetLoopIterType", handle_, loop) == "S";
+}
+
+bool TirSchedule::is_bound(const Loop& loop) const {
+  constexpr int kThreadBinding = 4;
+  return field<int>(node(loop), "kind") == kThreadBinding;
 }
 
 bool TirSchedule::has_trivial_binding(const Block& block) const {
