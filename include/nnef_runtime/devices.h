@@ -18,6 +18,7 @@ struct DeviceInfo {
   int index = 0;     ///< among the devices of the kind
   std::string name;
   std::string driver;
+  std::string architecture;  ///< of CUDA's devices: "sm_90"
   int64_t max_threads = 0;   ///< of a group
   int64_t shared_bytes = 0;  ///< memory that a group shares
   bool fast_shared = false;  ///< whether that is faster than other memory
