@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compile/cpu_target.h"
+#include "compile/cuda.h"
 #include "compile/device_target.h"
 #include "compile/kernels/winograd.h"
 #include "compile/origins.h"
@@ -146,16 +147,24 @@ Model lower(Origins& origins, const std::vector<ffi::Tensor>& params, const Targ
   return model;
 }
 
+/// The module with its weights as its kernels want them, which the schedule has put into kernels of
+/// their own.
+Model with_weights_laid_out(const IRModule& scheduled, const std::vector<ffi::Tensor>& params) {
+  if (params.empty()) return {scheduled, {}};
+  SplitModel split = split_transform(scheduled);
+  return {split.main, run_transform(split.transform, params)};
+}
+
 /// The module with its kernels scheduled and its weights laid out for them.
 Model schedule(const Model& model, const ChosenTarget& chosen, Tuner& tuner) {
   const Target& target = chosen.target;
-  IRModule scheduled = is_device_target(target)
-                           ? schedule_gpu(model.module, target, gpu_traits(target, chosen.device))
-                           : schedule_cpu(model.module, target, WeightLayout::kPack,
-                                          tuner.plan_kernels(model.module));
-  if (model.params.empty()) return {scheduled, {}};
-  SplitModel split = split_transform(scheduled);
-  return {split.main, run_transform(split.transform, model.params)};
+  if (is_device_target(target)) {
+    return with_weights_laid_out(
+        schedule_gpu(model.module, target, gpu_traits(target, chosen.device)), model.params);
+  }
+  return with_weights_laid_out(schedule_cpu(model.module, target, WeightLayout::kPack,
+                                            tuner.plan_kernels(model.module)),
+                               model.params);
 }
 
 /// What the result says of main's arguments and results.
@@ -224,6 +233,50 @@ std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOpt
                   .program = origins.program(ready.module)};
 }
 
+/// Runs a step that TVM may fail in; what it says becomes a diagnostic.
+template <typename Step>
+auto guarded(const std::string& target, nnef::Diagnostics& diagnostics, const Step& step)
+    -> decltype(step()) {
+  try {
+    return step();
+  } catch (const ffi::Error& error) {
+    if (error.kind() == kDeviceLimit) {
+      report_limit(error.message(), target, diagnostics);
+    } else {
+      report_internal(nnef_runtime::first_line(error), diagnostics);
+    }
+  } catch (const std::exception& error) {
+    report_internal(error.what(), diagnostics);
+  }
+  return std::nullopt;
+}
+
+/// A device as they commonly are, in TVM's words.
+Target common_device() {
+  return make_target({{"kind", String("vulkan")},
+                      {"max_num_threads", int64_t{256}},
+                      {"thread_warp_size", int64_t{32}},
+                      {"max_shared_memory_per_block", int64_t{16 << 10}}});
+}
+
+std::optional<EmittedProgram> emit_for(const Target& target, const CompileOptions& options,
+                                       const IRModule& module,
+                                       const std::vector<ffi::Tensor>& params,
+                                       const std::vector<nnef_runtime::TensorSpec>& inputs,
+                                       const std::vector<nnef_runtime::TensorSpec>& outputs,
+                                       nnef::Diagnostics& diagnostics) {
+  TargetScope scope(target);
+  Tuner tuner({}, host_of(target), diagnostics);
+  Origins origins(module, options.sources);
+  const Model lowered =
+      lower(origins, params, target, WinogradUse::kNever, tuner, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  const Model ready = with_weights_laid_out(
+      schedule_gpu(lowered.module, target, portable(gpu_traits(target, std::nullopt))),
+      lowered.params);
+  return emit(ready.module, inputs, outputs, ready.params, diagnostics);
+}
+
 }  // namespace
 
 std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params,
@@ -232,21 +285,28 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
                                 const CompileOptions& options, nnef::Diagnostics& diagnostics,
                                 std::vector<nnef_runtime::StateSpec> states) {
   if (!load_compiler(diagnostics)) return std::nullopt;
-  try {
+  return guarded(options.target, diagnostics, [&]() -> std::optional<Compiled> {
     auto target = choose_any_target(options.target, diagnostics);
     if (!target) return std::nullopt;
+    const bool needs_nvcc = target_kind(target->target) == "cuda";
+    if (needs_nvcc && !cuda::check_toolkit(diagnostics)) return std::nullopt;
     return compile_for(*target, options, module, params,
                        {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
-  } catch (const ffi::Error& error) {
-    if (error.kind() == kDeviceLimit) {
-      report_limit(error.message(), options.target, diagnostics);
-    } else {
-      report_internal(nnef_runtime::first_line(error), diagnostics);
-    }
-  } catch (const std::exception& error) {
-    report_internal(error.what(), diagnostics);
-  }
-  return std::nullopt;
+  });
+}
+
+std::optional<EmittedProgram> compile_to_kernels(IRModule module, std::vector<ffi::Tensor> params,
+                                                 std::vector<nnef_runtime::TensorSpec> inputs,
+                                                 std::vector<nnef_runtime::TensorSpec> outputs,
+                                                 const CompileOptions& options,
+                                                 nnef::Diagnostics& diagnostics) {
+  if (!load_compiler(diagnostics)) return std::nullopt;
+  return guarded(options.target, diagnostics, [&]() -> std::optional<EmittedProgram> {
+    const auto chosen = choose_any_target(options.target, diagnostics);
+    if (!chosen) return std::nullopt;
+    const Target target = is_device_target(chosen->target) ? chosen->target : common_device();
+    return emit_for(target, options, module, params, inputs, outputs, diagnostics);
+  });
 }
 
 }  // namespace nnef_tvm

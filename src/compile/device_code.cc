@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "compile/cuda.h"
+#include "compile/opencl_truths.h"
 #include "compile/spirv/build.h"
 #include "runtime/plugin/kernels.h"
 #include "tvm/build.h"
@@ -74,7 +75,7 @@ nnef_plugin::KernelModule generate(const IRModule& kernels, const Target& target
 }
 
 nnef_plugin::KernelModule opencl_source(const IRModule& kernels, const Target& target) {
-  nnef_plugin::KernelModule module = generate(kernels, target);
+  nnef_plugin::KernelModule module = generate(with_opencl_truths(kernels), target);
   module.code = with_rounded_products(module.code);
   return module;
 }

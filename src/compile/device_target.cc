@@ -78,21 +78,16 @@ std::optional<Target> architecture_target(const std::string& text) {
 
 std::optional<ChosenTarget> choose_any_target(const std::string& text,
                                               nnef::Diagnostics& diagnostics) {
-  if (const auto target = architecture_target(text)) {
-    if (!cuda::check_toolkit(diagnostics)) return std::nullopt;
-    return ChosenTarget{*target, std::nullopt};
-  }
+  if (const auto target = architecture_target(text)) return ChosenTarget{*target, std::nullopt};
   if (!nnef_runtime::device_kind(text).empty()) {
     auto device = nnef_runtime::find_device(text, diagnostics);
     if (!device) return std::nullopt;
-    if (device->kind == "cuda" && !cuda::check_toolkit(diagnostics)) return std::nullopt;
     return ChosenTarget{device_target(*device), device};
   }
   auto target = choose_target(text, diagnostics);
   if (!target) return std::nullopt;
   // For what is compiled to be runnable, the plug-in must be there when it is built.
   if (is_device_target(*target)) nnef_runtime::list_devices(target_kind(*target));
-  if (target_kind(*target) == "cuda" && !cuda::check_toolkit(diagnostics)) return std::nullopt;
   return ChosenTarget{*target, std::nullopt};
 }
 

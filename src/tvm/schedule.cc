@@ -67,7 +67,7 @@ TirSchedule::TirSchedule(const PrimFunc& function) {
   // TVM 0.27 takes the second argument for the debug checks and the third for the seed, unlike
   // TracedSchedule and unlike what its Python wrapper believes.
   handle_ = call<Schedule>("s_tir.schedule.ConcreteSchedule", module, kNoDebugChecks, kAnySeed,
-                           getenv("DBG") ? 0 : kErrorWithoutRendering, /*enable_check=*/true);
+                           kErrorWithoutRendering, /*enable_check=*/true);
 }
 
 PrimFunc TirSchedule::function() const {

@@ -60,7 +60,7 @@ Loop bind_results(TirSchedule& schedule, const std::vector<Loop>& loops, int64_t
 void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const GpuTraits& traits) {
   std::vector<Loop> loops = result_loops(schedule, info);
   schedule.reorder(loops);
-  const int64_t lanes = vector_lanes(info, info.result_order().back(), traits);
+  const int64_t lanes = vector_lanes(schedule, info, info.result_order().back(), traits);
   int64_t count = info.volume();
   const bool enough = traits.vector_registers || count / lanes >= kEnoughThreads / 4;
   if (lanes > 1 && enough) {

@@ -70,7 +70,7 @@ class Scheduler {
       return gpu::schedule_group_reduction(schedule_, info, traits_);
     }
     const gpu::Tile tile = tiling == Tiling::kTiles
-                               ? gpu::choose_tile(info, traits_)
+                               ? gpu::choose_tile(schedule_, info, traits_)
                                : gpu::Tile{info.result_order().back(), 1, 1, {}};
     gpu::schedule_tiled_reduction(schedule_, info, tile, weights, traits_);
   }
@@ -90,8 +90,7 @@ Expr scheduled(const PrimFunc& function, const std::vector<Var>& weights, const 
   for (const auto& step : steps) {
     try {
       return with_function_attr(step(), kScheduled, int64_t{1});
-    } catch (const ffi::Error& e) {
-      if (getenv("DBG")) fprintf(stderr, "FAIL %s\n", e.what());
+    } catch (const ffi::Error&) {
       // A primitive did not apply.
     }
   }
@@ -132,6 +131,15 @@ GpuTraits gpu_traits(const Target& target, const std::optional<nnef_runtime::Dev
   traits.vector_bytes = traits.max_lanes * 4;
   traits.vector_registers = true;
   traits.registers = traits.max_lanes < kMostFloats ? 16 : 24;
+  return traits;
+}
+
+GpuTraits portable(GpuTraits traits) {
+  const GpuTraits common;
+  traits.vector_bytes = common.vector_bytes;
+  traits.max_lanes = common.max_lanes;
+  traits.vector_registers = common.vector_registers;
+  traits.registers = common.registers;
   return traits;
 }
 

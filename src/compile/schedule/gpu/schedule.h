@@ -30,6 +30,9 @@ struct GpuTraits {
 /// From the target, and what more is known of the device, if it is there.
 GpuTraits gpu_traits(const Target& target, const std::optional<nnef_runtime::DeviceInfo>& device);
 
+/// What kernels can use that are written in all languages.
+GpuTraits portable(GpuTraits traits);
+
 /// Schedules every PrimFunc of the module that is not scheduled yet. All loops that stay outside of
 /// kernels are gone: what no rule takes runs as one thread for each independent iteration.
 IRModule schedule_gpu(IRModule module, const Target& target, const GpuTraits& traits);

@@ -1,8 +1,11 @@
 #include "compile/schedule/gpu/tile.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <string_view>
 
+#include "tvm/ir_module.h"
 #include "tvm/te.h"
 
 namespace nnef_tvm::gpu {
@@ -104,6 +107,21 @@ std::vector<std::vector<TilePart>> part_choices(const BlockInfo& info, size_t ve
   return choices;
 }
 
+/// Whether items decide in ways that TVM cannot write with vectors in OpenCL C: by "and", "or" and
+/// "not".
+bool combines_truths(const ObjectRef& block) {
+  constexpr std::array<const char*, 3> kCombinations = {"prim.And", "prim.Or", "prim.Not"};
+  constexpr std::array<std::string_view, 1> kLoad = {"ir.TensorLoad"};
+  bool found = false;
+  for (const char* key : kCombinations) {
+    replace_objects(as<Expr>(block), key, [&](const ObjectRef& node) {
+      found = found || holds_any(node, kLoad);
+      return node;
+    });
+  }
+  return found;
+}
+
 bool is_unrolled(const BlockInfo& info, const Tile& tile) {
   const int64_t steps = info.reduction_volume();
   return steps <= kMaxUnrolledReduction &&
@@ -125,7 +143,8 @@ int64_t Tile::extent(size_t axis) const {
   return found == parts.end() ? 1 : found->extent;
 }
 
-int64_t vector_lanes(const BlockInfo& info, size_t axis, const GpuTraits& traits) {
+int64_t vector_lanes(const TirSchedule& schedule, const BlockInfo& info, size_t axis,
+                     const GpuTraits& traits) {
   if (info.work.condition_depends[axis] || !info.writes[0].steps[axis].is_unit()) return 1;
   // Booleans are no vectors in OpenCL.
   if (is_boolean(info.writes[0].dtype)) return 1;
@@ -135,7 +154,7 @@ int64_t vector_lanes(const BlockInfo& info, size_t axis, const GpuTraits& traits
     if (is_boolean(read.dtype)) return 1;
     bytes = std::max<int64_t>(bytes, read.dtype.bits / 8);
   }
-  if (bytes == 0) return 1;
+  if (bytes == 0 || combines_truths(schedule.node(info.block))) return 1;
   int64_t lanes = std::min(traits.max_lanes, traits.vector_bytes / bytes);
   while (lanes > 1 && info.iterations[axis].extent % lanes != 0) lanes /= 2;
   return std::max<int64_t>(1, lanes);
@@ -146,13 +165,13 @@ int64_t greatest_divisor(int64_t number, int64_t most) {
   return all.empty() ? 1 : all.back();
 }
 
-Tile choose_tile(const BlockInfo& info, const GpuTraits& traits) {
+Tile choose_tile(const TirSchedule& schedule, const BlockInfo& info, const GpuTraits& traits) {
   const Rating rating(info, traits);
   Tile best;
   double least = std::numeric_limits<double>::infinity();
   const size_t axis = info.result_order().back();
   const auto choices = part_choices(info, axis);
-  for (int64_t lanes = vector_lanes(info, axis, traits); lanes >= 1; lanes /= 2) {
+  for (int64_t lanes = vector_lanes(schedule, info, axis, traits); lanes >= 1; lanes /= 2) {
     for (int64_t vectors : divisors(info.iterations[axis].extent / lanes, kMaxVectors)) {
       for (const auto& parts : choices) {
         Tile tile{axis, lanes, vectors, parts};

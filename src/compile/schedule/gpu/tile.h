@@ -32,10 +32,11 @@ struct Tile {
 
 /// How many neighbouring items along an axis can be one vector: the block's accesses are contiguous
 /// along it, or stay in place, no condition depends on it, and the number divides its extent.
-int64_t vector_lanes(const BlockInfo& info, size_t axis, const GpuTraits& traits);
+int64_t vector_lanes(const TirSchedule& schedule, const BlockInfo& info, size_t axis,
+                     const GpuTraits& traits);
 
 /// The cheapest tile; extents divide those of the axes.
-Tile choose_tile(const BlockInfo& info, const GpuTraits& traits);
+Tile choose_tile(const TirSchedule& schedule, const BlockInfo& info, const GpuTraits& traits);
 
 /// The greatest divisor of a number that is not greater than `most`.
 int64_t greatest_divisor(int64_t number, int64_t most);

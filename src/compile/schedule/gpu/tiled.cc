@@ -119,7 +119,7 @@ class TiledReduction {
   }
 
   bool takes_vectors(const BlockInfo& epilogue) const {
-    return vector_lanes(epilogue, epilogue.result_order().back(), traits_) >= tile_.lanes;
+    return vector_lanes(schedule_, epilogue, epilogue.result_order().back(), traits_) >= tile_.lanes;
   }
 
   void inline_epilogue(const Block& epilogue) {
