@@ -162,9 +162,9 @@ Model schedule(const Model& model, const ChosenTarget& chosen, Tuner& tuner) {
     return with_weights_laid_out(
         schedule_gpu(model.module, target, gpu_traits(target, chosen.device)), model.params);
   }
-  return with_weights_laid_out(schedule_cpu(model.module, target, WeightLayout::kPack,
-                                            tuner.plan_kernels(model.module)),
-                               model.params);
+  return with_weights_laid_out(
+      schedule_cpu(model.module, target, WeightLayout::kPack, tuner.plan_kernels(model.module)),
+      model.params);
 }
 
 /// What the result says of main's arguments and results.
@@ -268,8 +268,7 @@ std::optional<EmittedProgram> emit_for(const Target& target, const CompileOption
   TargetScope scope(target);
   Tuner tuner({}, host_of(target), diagnostics);
   Origins origins(module, options.sources);
-  const Model lowered =
-      lower(origins, params, target, WinogradUse::kNever, tuner, diagnostics);
+  const Model lowered = lower(origins, params, target, WinogradUse::kNever, tuner, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   const Model ready = with_weights_laid_out(
       schedule_gpu(lowered.module, target, portable(gpu_traits(target, std::nullopt))),

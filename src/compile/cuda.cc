@@ -55,12 +55,12 @@ std::optional<std::string> find_nvcc() {
   std::vector<fs::path> folders;
   if (const char* home = std::getenv("CUDA_HOME"); home != nullptr && *home != 0) {
     folders.push_back(fs::path(home) / "bin");
-  }
-  if (const char* path = std::getenv("PATH"); path != nullptr) {
-    std::istringstream list(path);
+  } else {
+    const char* path = std::getenv("PATH");
+    std::istringstream list(path == nullptr ? "" : path);
     for (std::string folder; std::getline(list, folder, ':');) folders.emplace_back(folder);
+    folders.emplace_back("/usr/local/cuda/bin");
   }
-  folders.emplace_back("/usr/local/cuda/bin");
   for (const fs::path& folder : folders) {
     if (!folder.empty() && is_program(folder / "nvcc")) return (folder / "nvcc").string();
   }
@@ -71,8 +71,8 @@ bool check_toolkit(nnef::Diagnostics& diagnostics) {
   if (find_nvcc()) return true;
   diagnostics
       .error("compile/cuda-toolkit", {},
-             "kernels for CUDA need nvcc, which is neither in $CUDA_HOME/bin nor in $PATH nor in "
-             "/usr/local/cuda/bin")
+             "kernels for CUDA need nvcc, which is not in $CUDA_HOME/bin, or, without CUDA_HOME, "
+             "neither in $PATH nor in /usr/local/cuda/bin")
       .help(
           "install the CUDA toolkit (on Debian: apt install nvidia-cuda-toolkit) or set CUDA_HOME; "
           "'nnefc compile --emit DIR' writes the kernels' CUDA C++ without it");
@@ -88,13 +88,12 @@ std::string compile_to_cubin(const std::string& source, const std::string& archi
   const fs::path code = folder.path() / "kernels.cu";
   const fs::path cubin = folder.path() / "kernels.cubin";
   std::ofstream(code, std::ios::binary) << source;
-  const ProcessResult result =
-      run_process({*nvcc, "-cubin", "-O3", "-arch=" + architecture, "-o", cubin.string(),
-                   code.string()},
-                  folder.path() / "nvcc.log");
+  const ProcessResult result = run_process(
+      {*nvcc, "-cubin", "-O3", "-arch=" + architecture, "-o", cubin.string(), code.string()},
+      folder.path() / "nvcc.log");
   if (!result.started || result.status != 0) {
     TVM_FFI_THROW(DeviceLimit) << "nvcc refuses the kernels for " << architecture << ": "
-                                << first_error(result.output);
+                               << first_error(result.output);
   }
   return read_file(cubin);
 }

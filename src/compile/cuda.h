@@ -18,7 +18,8 @@ std::string architecture(const Target& target);
 /// A target for an architecture, with its devices' limits.
 Target target_for(const std::string& architecture);
 
-/// nvcc's path: in $CUDA_HOME/bin, in $PATH, or in /usr/local/cuda/bin. Nullopt when there is none.
+/// nvcc's path: in $CUDA_HOME/bin; without CUDA_HOME, in $PATH or /usr/local/cuda/bin. Nullopt when
+/// there is none.
 std::optional<std::string> find_nvcc();
 
 /// Whether the toolkit is there; reports "compile/cuda-toolkit".

@@ -15,8 +15,8 @@ namespace nnef_tvm {
 ffi::Module build_device_code(const IRModule& kernels, const Target& target);
 
 /// A kernel, lowered for the target, in the language of the target's kind: "opencl" (OpenCL C),
-/// "vulkan" (SPIR-V's words), "cuda" (CUDA C++). Throws tvm::ffi::Error for what the language cannot
-/// say.
+/// "vulkan" (SPIR-V's words), "cuda" (CUDA C++). Throws tvm::ffi::Error for what the language
+/// cannot say.
 std::string kernel_code(const NamedFunction& kernel, const Target& target);
 
 }  // namespace nnef_tvm

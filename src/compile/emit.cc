@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "compile/cpu_target.h"
@@ -26,15 +27,9 @@ namespace {
 constexpr std::array<const char*, 3> kLanguages = {"opencl", "vulkan", "cuda"};
 
 /// What cannot be said without TVM.
-class CannotEmit : public std::exception {
+class CannotEmit : public std::runtime_error {
  public:
-  CannotEmit(std::string id, std::string what) : id_(std::move(id)), what_(std::move(what)) {}
-  const std::string& id() const { return id_; }
-  const char* what() const noexcept final { return what_.c_str(); }
-
- private:
-  std::string id_;
-  std::string what_;
+  using std::runtime_error::runtime_error;
 };
 
 Target language_target(const std::string& language) {
@@ -58,8 +53,7 @@ class KernelTable {
   const HostPlan& plan(const std::string& function) const {
     const auto found = plans_.find(function);
     if (found == plans_.end()) {
-      throw CannotEmit("emit/dynamic",
-                       fmt::format("what '{}' runs depends on sizes that are not known", function));
+      throw CannotEmit(fmt::format("what '{}' runs depends on sizes that are not known", function));
     }
     return found->second;
   }
@@ -149,7 +143,7 @@ class Walk {
   size_t new_buffer(const Type& type, const std::string& name) {
     const auto shape = known_shape(type);
     if (!shape) {
-      throw CannotEmit("emit/dynamic", fmt::format("the size of '{}' is not known", name));
+      throw CannotEmit(fmt::format("the size of '{}' is not known", name));
     }
     const auto item = field<ObjectRef>(type, "dtype");
     program_.buffers.push_back({{name, field<DLDataType>(item, "dtype"), *shape}, std::nullopt});
@@ -158,15 +152,14 @@ class Walk {
 
   Buffers buffers_of(const Expr& expr) {
     if (const auto found = buffers_.find(expr.get()); found != buffers_.end()) return found->second;
-    if (type_key(expr) == "ir.Tuple" || type_key(expr) == "relax.expr.Tuple") {
+    if (type_key(expr) == "ir.Tuple") {
       Buffers all;
       for (const Expr& item : field<Array<Expr>>(expr, "fields")) {
         for (size_t buffer : buffers_of(item)) all.push_back(buffer);
       }
       return all;
     }
-    throw CannotEmit("emit/operator",
-                     fmt::format("the module has a {} that only TVM can run", type_key(expr)));
+    throw CannotEmit(fmt::format("the module has a {} that only TVM can run", type_key(expr)));
   }
 
   Buffers follow(const Binding& binding) {
@@ -180,15 +173,13 @@ class Walk {
       program_.buffers[view].shares = source.front();
       return {view};
     }
-    if (type_key(value).ends_with("TupleGetItem")) {
-      const Buffers all = buffers_of(field<Expr>(value, field_of_tuple(value)));
+    if (type_key(value) == "ir.TupleGetItem") {
+      const Buffers all = buffers_of(field<Expr>(value, "tuple_value"));
       return {all.at(static_cast<size_t>(field<int64_t>(value, "index")))};
     }
     if (op.empty()) return buffers_of(value);
-    throw CannotEmit("emit/operator", fmt::format("the operator '{}' is one that only TVM runs", op));
+    throw CannotEmit(fmt::format("the operator '{}' is one that only TVM runs", op));
   }
-
-  static const char* field_of_tuple(const Expr&) { return "tuple_value"; }
 
   Buffers call(const Var& result, const Expr& value, const std::string& name) {
     const Array<Expr> args = args_of(value);
@@ -205,11 +196,12 @@ class Walk {
     }
     given.insert(given.end(), made.begin(), made.end());
     if (given.size() != plan.params.size()) {
-      throw CannotEmit("emit/operator", fmt::format("'{}' takes sizes from the host", name));
+      throw CannotEmit(fmt::format("'{}' takes sizes from the host", name));
     }
     std::unordered_map<const void*, size_t> of;
     for (size_t i = 0; i < given.size(); ++i) of[plan.params[i].get()] = given[i];
-    for (const Var& temporary : plan.temporaries) of[temporary.get()] = temporary_for(temporary, name);
+    for (const Var& temporary : plan.temporaries)
+      of[temporary.get()] = temporary_for(temporary, name);
     for (const KernelLaunch& launch : plan.launches) add_step(launch, of);
     return made;
   }
@@ -257,9 +249,10 @@ std::optional<EmittedProgram> emit(const IRModule& scheduled,
   try {
     Walk(scheduled, program).run(inputs, outputs);
   } catch (const CannotEmit& problem) {
-    diagnostics.error(problem.id(), {}, problem.what())
-        .help("applications that run kernels without TVM need a model whose sizes are all known: "
-              "give them by --shape, or leave --emit out");
+    diagnostics.error("emit/dynamic", {}, problem.what())
+        .help(
+            "applications that run kernels without TVM need a model whose sizes are all known: "
+            "give them by --shape, or leave --emit out");
     return std::nullopt;
   }
   program.weight_values = weights;

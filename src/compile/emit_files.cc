@@ -38,9 +38,7 @@ const char* extension_of(const std::string& language) {
   return "";
 }
 
-std::string type_name(DLDataType type) {
-  return std::string(tvm::ffi::DLDataTypeToString(type));
-}
+std::string type_name(DLDataType type) { return std::string(tvm::ffi::DLDataTypeToString(type)); }
 
 /// Writes files into one folder; the first that cannot be written is the problem.
 class Folder {
@@ -87,8 +85,7 @@ json write_kernel(const EmittedKernel& kernel, Folder& folder) {
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {
     // In SPIR-V, buffers are the bindings of set 0, numbers 8 bytes each of the push constants.
     if (kernel.is_buffer[i]) {
-      arguments.push_back(
-          {{"buffer_of", type_name(kernel.arguments[i])}, {"binding", binding++}});
+      arguments.push_back({{"buffer_of", type_name(kernel.arguments[i])}, {"binding", binding++}});
     } else {
       arguments.push_back({{"number", type_name(kernel.arguments[i])}, {"offset", 8 * number++}});
     }

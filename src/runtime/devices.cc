@@ -79,9 +79,8 @@ std::string load_plugin(const Kind& kind) {
   nnef::Diagnostics diagnostics;
   if (!load_tvm_runtime(diagnostics)) return diagnostics.items().front().message;
   std::string reason;
-  for (const std::string& folder : kind.lister == nullptr
-                                       ? tvm_library_folders(NNEF_TVM_LIBRARY_DIR)
-                                       : plugin_folders()) {
+  for (const std::string& folder :
+       kind.lister == nullptr ? tvm_library_folders(NNEF_TVM_LIBRARY_DIR) : plugin_folders()) {
     const std::string path = folder + "/" + kind.plugin;
     if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return "";
     // That a folder has no such file says less than what the file lacks that another one has.

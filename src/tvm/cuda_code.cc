@@ -44,8 +44,9 @@ constexpr std::array<Feature, 3> kFeatures = {
 String header(const Array<String>& tags) {
   std::string text = kIntegers;
   for (const String& tag : tags) {
-    const auto found = std::find_if(kFeatures.begin(), kFeatures.end(),
-                                    [&](const Feature& row) { return std::string_view(tag.data(), tag.size()) == row.tag; });
+    const auto found = std::find_if(kFeatures.begin(), kFeatures.end(), [&](const Feature& row) {
+      return std::string_view(tag.data(), tag.size()) == row.tag;
+    });
     if (found == kFeatures.end()) TVM_FFI_THROW(DeviceLimit) << "CUDA's " << std::string(tag);
     text += found->text;
   }

@@ -11,7 +11,7 @@ namespace nnef_tvm::gpu {
 namespace {
 
 constexpr int64_t kGroup = 128;              // threads of a group, where nothing else decides
-constexpr int64_t kGroupsPerCore = 16;        // where threads run one after another
+constexpr int64_t kGroupsPerCore = 16;       // where threads run one after another
 constexpr int64_t kMaxSequential = 64;       // such threads in a group
 constexpr int64_t kEnoughThreads = 1 << 14;  // to fill a device
 

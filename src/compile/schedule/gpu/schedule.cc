@@ -150,10 +150,9 @@ IRModule schedule_gpu(IRModule module, const Target& target, const GpuTraits& tr
     if (!is_prim_func(item.function) || is_scheduled(item.function)) continue;
     const auto function = as<PrimFunc>(item.function);
     const auto flags = weights.find(item.name);
-    item.function =
-        scheduled(function, flags == weights.end() ? std::vector<Var>()
-                                                   : parameters(function, flags->second),
-                  traits);
+    item.function = scheduled(
+        function, flags == weights.end() ? std::vector<Var>() : parameters(function, flags->second),
+        traits);
   }
   TargetScope scope(target);
   const IRModule bound = run_pass(tir_pass::default_gpu_schedule(), make_module(functions));

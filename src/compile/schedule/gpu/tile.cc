@@ -44,7 +44,8 @@ class Rating {
   }
 
   bool fits(const Tile& tile) const {
-    if (!traits_.vector_registers) return tile.results() <= std::min(kMaxResults, traits_.registers);
+    if (!traits_.vector_registers)
+      return tile.results() <= std::min(kMaxResults, traits_.registers);
     return tile.results() / tile.lanes + tile.vectors + 1 <= traits_.registers;
   }
 
@@ -124,8 +125,7 @@ bool combines_truths(const ObjectRef& block) {
 
 bool is_unrolled(const BlockInfo& info, const Tile& tile) {
   const int64_t steps = info.reduction_volume();
-  return steps <= kMaxUnrolledReduction &&
-         steps * tile.results() / tile.lanes <= kMaxUnrolledSteps;
+  return steps <= kMaxUnrolledReduction && steps * tile.results() / tile.lanes <= kMaxUnrolledSteps;
 }
 
 }  // namespace

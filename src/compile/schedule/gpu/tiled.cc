@@ -63,9 +63,8 @@ class TiledReduction {
   /// Whether a thread reads the items of a weight for its vectors from far apart. (Threads in step
   /// read those between them.)
   bool pays_to_pack(const Access& read) const {
-    const bool weight =
-        std::any_of(weights_.begin(), weights_.end(),
-                    [&](const Var& weight) { return weight.same_as(read.buffer); });
+    const bool weight = std::any_of(weights_.begin(), weights_.end(),
+                                    [&](const Var& weight) { return weight.same_as(read.buffer); });
     const Iteration& axis = info_.iterations[tile_.vector_axis];
     return weight && read.single && !read.indices.empty() &&
            read.indices.back().same_as(axis.var) && axis.extent > tile_.width() &&
@@ -75,9 +74,9 @@ class TiledReduction {
   void pack(size_t read) {
     const Block copy = schedule_.cache_read(info_.block, static_cast<int>(read), "global");
     schedule_.annotate(copy, kLayoutRewriteBlock, 1);
-    schedule_.transform_layout_unpadded(
-        copy, panels(info_.reads[read].indices.size(), tile_.width(),
-                     type_of(info_.iterations[tile_.vector_axis].var)));
+    schedule_.transform_layout_unpadded(copy,
+                                        panels(info_.reads[read].indices.size(), tile_.width(),
+                                               type_of(info_.iterations[tile_.vector_axis].var)));
   }
 
   /// Into loops over tiles and over the results of one.
@@ -119,7 +118,8 @@ class TiledReduction {
   }
 
   bool takes_vectors(const BlockInfo& epilogue) const {
-    return vector_lanes(schedule_, epilogue, epilogue.result_order().back(), traits_) >= tile_.lanes;
+    return vector_lanes(schedule_, epilogue, epilogue.result_order().back(), traits_) >=
+           tile_.lanes;
   }
 
   void inline_epilogue(const Block& epilogue) {
