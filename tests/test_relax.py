@@ -15,6 +15,7 @@ from tvm import relax
 from tvm.relax.frontend.onnx import from_onnx
 from tvm.script import ir as I
 from tvm.script import relax as R
+from tvm.script import tirx as T
 
 GENERATOR = np.random.default_rng(0)
 
@@ -117,6 +118,35 @@ def test_script(nnefc, tmp_path):
     run = nnefc("run", "m.json", "--input", "a=a.npy", "--input", "b=b.npy", "--expect", "first=first.npy", "--expect",
                 "second=second.npy", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
+
+
+@I.ir_module
+class ShiftedQuotients:
+    """Quotients and remainders of a sum with a constant, beside others of the same loop; TVM's FlattenBuffer alone makes (t + 3) % 8 // 8 of the first."""
+    @T.prim_func(private=True, s_tir=True)
+    def kernel(x: T.Buffer((2,), "float32"), w: T.Buffer((2, 2), "float32"), y: T.Buffer((24,), "float32")):
+        for t in range(24):
+            with T.sblock("y"):
+                i = T.axis.spatial(24, t)
+                y[i] = x[(i % 8 + 3) // 8] * 10.0 + w[i // 2 % 2, (i + 1) % 2]
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), w: R.Tensor((2, 2), "float32")):
+        cls = ShiftedQuotients
+        with R.dataflow():
+            y = R.call_tir(cls.kernel, (x, w), out_ty=R.Tensor((24,), "float32"))
+            R.output(y)
+        return y
+
+
+def test_shifted_quotients(nnefc, tmp_path):
+    (tmp_path / "m.json").write_text(tvm.ir.save_json(ShiftedQuotients))
+    x, w, i = normal(2), normal(2, 2), np.arange(24)
+    for name, value in {"x": x, "w": w, "y": x[(i % 8 + 3) // 8] * 10 + w[i // 2 % 2, (i + 1) % 2]}.items():
+        np.save(tmp_path / f"{name}.npy", value)
+    output = json.loads(nnefc("info", compiled(nnefc, tmp_path), "--json").stdout)["outputs"][0]["name"]
+    run = nnefc("run", "m.so", "--input", "x=x.npy", "--input", "w=w.npy", "--expect", f"{output}=y.npy", cwd=tmp_path)
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 def script_with(parameter="R.Tensor((2, 3), 'float32')", body="R.nn.relu(x)", name="main", attributes="{'num_input': 1}"):

@@ -1,5 +1,7 @@
 #include "tvm/transform.h"
 
+#include "tvm/flat_buffers.h"
+
 namespace nnef_tvm {
 
 IRModule run_pass(const Pass& pass, const IRModule& module) {
@@ -97,7 +99,7 @@ Array<Pass> loops_of_flat_buffers() {
       call<Pass>("s_tir.transform.StmtSimplify"),
       call<Pass>("s_tir.transform.AnnotateIrregularLoop"),
       call<Pass>("s_tir.transform.LowerOpaqueBlock"),
-      call<Pass>("tirx.transform.FlattenBuffer"),
+      flat_buffers(),
       call<Pass>("tirx.transform.BF16ComputeLegalize"),
       call<Pass>("tirx.transform.NarrowDataType", /*target_bits=*/32),
       call<Pass>("s_tir.transform.LoopPartition"),

@@ -183,11 +183,11 @@ Expr slice_for_take(const Definitions&, const Expr& call) {
   const auto position = integer_value(args[1]);
   if (!shape || !result || !axis || !position || shape->size() < 2) return Expr();
   const auto place = static_cast<size_t>(*axis < 0 ? *axis + shape->size() : *axis);
-  const int64_t index = *position < 0 ? *position + (*shape)[place] : *position;
-  if (index < 0 || index >= (*shape)[place]) return Expr();
+  // What an index outside the axis means depends on the mode.
+  if (*position < 0 || *position >= (*shape)[place]) return Expr();
   const auto axis_index = static_cast<int64_t>(place);
-  return relax::reshape(relax::strided_slice(args[0], {axis_index}, {index}, {index + 1}, {1}),
-                        *result);
+  return relax::reshape(
+      relax::strided_slice(args[0], {axis_index}, {*position}, {*position + 1}, {1}), *result);
 }
 
 /// Whether every value of one type is one of the other.

@@ -9,6 +9,9 @@ namespace {
 
 constexpr double kCacheShare = 0.75;      // of a cache, for what has to stay in it
 constexpr double kUnhiddenWeights = 1.2;  // each byte that all cores fetch, compared to shared data
+// The same of so many that no cache holds them from one inference to the next.
+constexpr double kColdWeights = 4;
+constexpr double kCold = 0.25;  // of a second cache
 
 constexpr int64_t kMany = 3;
 
@@ -52,24 +55,31 @@ double pieces_outermost(const NestProblem& problem, const CpuTraits& traits) {
 double chunks_outermost(const NestProblem& problem, const Chunks& chunks, const CpuTraits& traits) {
   const double count = real(product(problem.tiles, chunks.axis) * chunks.count);
   const bool stays = problem.piece_bytes <= kCacheShare * traits.l2_bytes;
-  return kUnhiddenWeights * problem.piece_bytes * (stays ? 1 : count / traits.cores);
+  const bool cold = problem.piece_bytes > kCold * traits.l2_bytes;
+  return (cold ? kColdWeights : kUnhiddenWeights) * problem.piece_bytes *
+         (stays ? 1 : count / traits.cores);
 }
 
-/// Of the innermost reduction, so that a piece's weights for it stay in the first cache.
+/// Of the innermost reduction, so that a piece's weights for it stay in the first cache while the
+/// next ones come. The results of all tiles are loaded and stored once for each block.
 int64_t reduction_block(const NestProblem& problem, const CpuTraits& traits) {
+  constexpr int64_t kFewestSteps = 32;
+  constexpr double kWholePiece = 0.7;       // of the first cache: what needs no blocks
+  constexpr double kLargestResults = 0.25;  // of the second cache
+  constexpr double kSmallResults = 0.5;     // of the first cache
+  constexpr double kShortBlock = 0.25;      // of the first cache, where results stay in it
+  constexpr double kLongBlock = 0.36;
   const int64_t tiles = product(problem.tiles, problem.tiles.size());
   const double piece = problem.piece_bytes / real(problem.pieces);
   const double results = real(tiles * problem.tile_items * problem.item_bytes);
+  if (tiles < 2 || piece <= kWholePiece * traits.l1_bytes) return 0;
+  if (results > kLargestResults * traits.l2_bytes) return 0;
   const double step = piece / real(problem.reduction * problem.outer_reduction);
-  constexpr double kFirstCacheShare = 0.7;
-  constexpr int64_t kFewestSteps = 32;
-  if (tiles < 2 || piece <= kFirstCacheShare * traits.l1_bytes) return 0;
-  if (results > kCacheShare * traits.l1_bytes) return 0;
-  int64_t block = problem.reduction;
-  while (block % 2 == 0 && step * real(block) > kFirstCacheShare * traits.l1_bytes) block /= 2;
-  return block < kFewestSteps || (block == problem.reduction && problem.outer_reduction == 1)
-             ? 0
-             : block;
+  const double share = results <= kSmallResults * traits.l1_bytes ? kShortBlock : kLongBlock;
+  int64_t block = std::min(problem.reduction, static_cast<int64_t>(share * traits.l1_bytes / step));
+  while (block >= kFewestSteps && problem.reduction % block != 0) --block;
+  const bool whole = block == problem.reduction && problem.outer_reduction == 1;
+  return block < kFewestSteps || whole ? 0 : block;
 }
 
 }  // namespace
