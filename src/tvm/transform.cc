@@ -160,7 +160,7 @@ Array<Pass> code_for_cpu() {
   };
 }
 
-Array<Pass> lowering_for_device() {
+Array<Pass> lowering_to_kernels() {
   Array<Pass> passes = {
       call<Pass>("s_tir.transform.CanonicalizeLoop"),
       call<Pass>("s_tir.transform.LowerCrossThreadReduction"),
@@ -179,12 +179,14 @@ Array<Pass> lowering_for_device() {
       call<Pass>("s_tir.transform.ThreadSync", "shared"),
       call<Pass>("s_tir.transform.LowerThreadAllreduce"),
       call<Pass>("tirx.transform.SplitHostDevice"),
-      call<Pass>("tirx.transform.MakePackedAPI"),
-      call<Pass>("tirx.transform.SkipAssert"),
-      call<Pass>("tirx.transform.BF16StorageLegalize"),
   };
   append(passes, code);
   return passes;
+}
+
+Array<Pass> lowering_of_calls() {
+  return {call<Pass>("tirx.transform.MakePackedAPI"), call<Pass>("tirx.transform.SkipAssert"),
+          call<Pass>("tirx.transform.BF16StorageLegalize")};
 }
 
 Array<Pass> lowering_of_host() {

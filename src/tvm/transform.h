@@ -70,7 +70,9 @@ Array<Pass> loops_for_cpu();
 /// Those from there to what a CPU's code generator takes.
 Array<Pass> code_for_cpu();
 /// From schedulable TIR to device code: functions come out as two, for the host and for the device.
-Array<Pass> lowering_for_device();
+Array<Pass> lowering_to_kernels();
+/// Makes the host's halves callable by the runtime.
+Array<Pass> lowering_of_calls();
 /// What each half of them still needs.
 Array<Pass> lowering_of_host();
 Array<Pass> lowering_of_kernels();
