@@ -62,7 +62,8 @@ class Importer {
   bool check_type(const nnef::Operation& operation, TensorRef ref);
   Expr function_result(BlockBuilder& builder);
   ImportedTensor describe(TensorRef ref, std::string relax_name) const;
-  ImportedTensor parameter(TensorRef ref);
+  ImportedTensor parameter(TensorRef ref, bool sanitize = true);
+  std::vector<Expr> lowered(const LoweringContext& operation);
 
   const nnef::Graph& graph_;
   const ImportOptions& options_;
@@ -83,7 +84,10 @@ bool Importer::check_supported() {
   std::map<std::string_view, std::vector<const nnef::Operation*>> missing;
   std::vector<std::string_view> order;
   for (const nnef::Operation& operation : graph_.operations) {
-    if (is_own(operation.name) || has_lowering(operation.name)) continue;
+    if (is_own(operation.name) || options_.lowerings.contains(operation.name) ||
+        has_lowering(operation.name)) {
+      continue;
+    }
     auto& uses = missing[operation.name];
     if (uses.empty()) order.push_back(operation.name);
     uses.push_back(&operation);
@@ -131,8 +135,9 @@ ImportedTensor Importer::describe(TensorRef ref, std::string relax_name) const {
   return {tensor.name, std::move(relax_name), relax_dtype(tensor), *tensor.shape};
 }
 
-ImportedTensor Importer::parameter(TensorRef ref) {
-  ImportedTensor spec = describe(ref, names_.unique(graph_[ref].name));
+ImportedTensor Importer::parameter(TensorRef ref, bool sanitize) {
+  const std::string& name = graph_[ref].name;
+  ImportedTensor spec = describe(ref, sanitize ? names_.unique(name) : names_.reserve(name));
   const Var param = var(spec.relax_name, tensor_type(symbols_.exprs(spec.shape), spec.dtype));
   params_.push_back(param);
   values_[ref.index] = param;
@@ -191,12 +196,15 @@ bool Importer::check_type(const nnef::Operation& operation, TensorRef ref) {
   const Expr& value = values_[ref.index];
   const nnef::Shape inferred = dims_of(value);
   if (inferred == *tensor.shape && dtype_of(value) == relax_dtype(tensor)) return true;
+  const char* whose =
+      options_.lowerings.contains(operation.name) ? "that conversion" : "the compiler";
   diagnostics_.error(
       "import/type", operation.where,
-      fmt::format("'{}' has items {} and shape {}, but its lowering to Relax gave {} and {}: this "
-                  "is a fault of the compiler",
-                  tensor.name, to_string(tensor.item), to_string(*tensor.shape),
-                  std::string(ffi::DLDataTypeToString(dtype_of(value))), to_string(inferred)));
+      fmt::format(
+          "'{}' has items {} and shape {}, but its lowering to Relax gave {} and {}: this "
+          "is a fault of {}",
+          tensor.name, to_string(tensor.item), to_string(*tensor.shape),
+          std::string(ffi::DLDataTypeToString(dtype_of(value))), to_string(inferred), whose));
   return false;
 }
 
@@ -207,6 +215,14 @@ void Importer::bind(BlockBuilder& builder, TensorRef ref, const Expr& expr) {
       outputs_.count(ref.index) != 0 ? builder.emit_output(expr, name) : builder.emit(expr, name);
 }
 
+std::vector<Expr> Importer::lowered(const LoweringContext& operation) {
+  const auto custom = options_.lowerings.find(operation.name());
+  if (custom == options_.lowerings.end()) {
+    return lower(*find_lowering(operation.name()), operation);
+  }
+  return lower(custom->second, operation);
+}
+
 bool Importer::lower_operations(BlockBuilder& builder) {
   const size_t errors = diagnostics_.error_count();
   for (const nnef::Operation& operation : graph_.operations) {
@@ -215,8 +231,7 @@ bool Importer::lower_operations(BlockBuilder& builder) {
     const auto refs = result_tensors(operation);
     std::vector<Expr> results;
     try {
-      results = operation.name == update ? std::vector{updated(context)}
-                                         : lower(*find_lowering(operation.name), context);
+      results = operation.name == update ? std::vector{updated(context)} : lowered(context);
       for (size_t i = 0; i < results.size(); ++i) {
         bind(builder, refs.at(i), results[i]);
         imported_.operations[field<String>(values_[refs[i].index], "name")] = {
@@ -259,7 +274,9 @@ Expr Importer::function_result(BlockBuilder& builder) {
 
 std::optional<Imported> Importer::run() {
   if (!check_supported() || !check_symbols()) return std::nullopt;
-  for (TensorRef input : graph_.inputs) imported_.inputs.push_back(parameter(input));
+  for (TensorRef input : graph_.inputs) {
+    imported_.inputs.push_back(parameter(input, options_.sanitize_inputs));
+  }
   if (!declare_variables()) return std::nullopt;
   BlockBuilder builder(params_);
   if (!lower_operations(builder)) return std::nullopt;

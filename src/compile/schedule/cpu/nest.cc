@@ -9,6 +9,9 @@ namespace {
 
 constexpr double kCacheShare = 0.75;      // of a cache, for what has to stay in it
 constexpr double kUnhiddenWeights = 1.2;  // each byte that all cores fetch, compared to shared data
+// The same of so many that no cache holds them from one inference to the next.
+constexpr double kColdWeights = 4;
+constexpr double kCold = 0.25;  // of a second cache
 
 constexpr int64_t kMany = 3;
 
@@ -52,7 +55,9 @@ double pieces_outermost(const NestProblem& problem, const CpuTraits& traits) {
 double chunks_outermost(const NestProblem& problem, const Chunks& chunks, const CpuTraits& traits) {
   const double count = real(product(problem.tiles, chunks.axis) * chunks.count);
   const bool stays = problem.piece_bytes <= kCacheShare * traits.l2_bytes;
-  return kUnhiddenWeights * problem.piece_bytes * (stays ? 1 : count / traits.cores);
+  const bool cold = problem.weights && problem.piece_bytes > kCold * traits.l2_bytes;
+  return (cold ? kColdWeights : kUnhiddenWeights) * problem.piece_bytes *
+         (stays ? 1 : count / traits.cores);
 }
 
 /// Of the innermost reduction, so that a piece's weights for it stay in the first cache while the
