@@ -200,11 +200,11 @@ bool Importer::check_type(const nnef::Operation& operation, TensorRef ref) {
       options_.lowerings.contains(operation.name) ? "that conversion" : "the compiler";
   diagnostics_.error(
       "import/type", operation.where,
-      fmt::format(
-          "'{}' has items {} and shape {}, but its lowering to Relax gave {} and {}: this "
-          "is a fault of {}",
-          tensor.name, to_string(tensor.item), to_string(*tensor.shape),
-          std::string(ffi::DLDataTypeToString(dtype_of(value))), to_string(inferred), whose));
+      fmt::format("'{}' has items {} and shape {}, but its lowering to Relax gave {} and {}: this "
+                  "is a fault of {}",
+                  tensor.name, to_string(tensor.item), to_string(*tensor.shape),
+                  std::string(ffi::DLDataTypeToString(dtype_of(value))), to_string(inferred),
+                  whose));
   return false;
 }
 
