@@ -139,6 +139,8 @@ Expander::Result Expander::loop(Scan scan, const Expr& expr, Frame& frame, const
     output_axes.items.emplace_back(last ? int64_t{-1} : *axis);
     output_steps.items.emplace_back(int64_t{output.step < 0 ? -1 : 1});
   }
+  std::string text = write_graph(*body);
+  std::ranges::replace(text, '\n', ' ');  // strings are of one line
   Target names = target;
   if (scan.outputs.size() == 1) {
     names = Target{};
@@ -148,7 +150,7 @@ Expander::Result Expander::loop(Scan scan, const Expr& expr, Frame& frame, const
   Result results =
       emit(*Declarations::tract().find("tract_core_loop"),
            {argument(std::move(tensors[0]), expr), argument(std::move(tensors[1]), expr),
-            argument(std::move(tensors[2]), expr), argument(write_graph(*body), expr),
+            argument(std::move(tensors[2]), expr), argument(std::move(text), expr),
             argument(std::move(axes), expr), argument(std::move(steps), expr),
             argument(std::move(output_axes), expr), argument(std::move(output_steps), expr)},
            DType::scalar, std::nullopt, expr.where, frame, names);
