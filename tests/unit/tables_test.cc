@@ -54,10 +54,15 @@ bool is_special(std::string_view name) {
   return name == "tract_core_external" || name == "tract_core_scan";
 }
 
+/// Stands only in graphs with symbols, which the evaluator refuses: with numbers a scan is
+/// unrolled.
+constexpr std::string_view kLoop = "tract_core_loop";
+
 TEST(Tract, EveryPrimitiveHasARuleAndAnEvaluator) {
   for (const std::string& name : Declarations::tract().names()) {
     if (Declarations::tract().find(name)->has_body || is_special(name)) continue;
     EXPECT_NE(find_shape_rule(name), nullptr) << name;
+    if (name == kLoop) continue;
     EXPECT_NE(reference::find_evaluator(name), nullptr) << name;
   }
 }
