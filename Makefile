@@ -1,5 +1,5 @@
 # The whole developer interface; see CONTRIBUTING.md.
-.PHONY: demo demo-vulkan test test-cuda build setup bench format lint asan fuzz clean
+.PHONY: demo demo-vulkan test test-cuda build wheel setup bench format lint asan fuzz clean
 .DEFAULT_GOAL := build
 
 JOBS ?= $(shell nproc)
@@ -13,6 +13,9 @@ setup:
 build: setup
 	@[ -f build/release/build.ninja ] || cmake --preset release >/dev/null
 	@cmake --build build/release -j $(JOBS) -- --quiet
+
+wheel: build
+	@tools/wheel.sh
 
 demo: build
 	@examples/digits/demo.sh

@@ -1,6 +1,11 @@
 # Finds TVM and tvm-ffi inside the Python environment that tools/setup.sh makes (or the one given by NNEF_PYTHON).
 # Makes the imported targets tvm_ffi (linked), tvm_runtime (of the plug-ins alone) and the variables NNEF_TVM_LIBRARY_DIR, NNEF_TVM_FFI_LIBRARY_DIR.
-set(NNEF_PYTHON ${CMAKE_SOURCE_DIR}/.venv/bin/python CACHE FILEPATH "Python with apache-tvm and apache-tvm-ffi")
+if(SKBUILD AND NOT EXISTS ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+  set(nnef_default_python ${Python_EXECUTABLE})
+else()
+  set(nnef_default_python ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+endif()
+set(NNEF_PYTHON ${nnef_default_python} CACHE FILEPATH "Python with apache-tvm and apache-tvm-ffi")
 execute_process(
   COMMAND ${NNEF_PYTHON} -c "import importlib.util as u, os; print(';'.join(os.path.dirname(u.find_spec(n).origin) for n in ('tvm_ffi', 'tvm')), end='')"
   OUTPUT_VARIABLE nnef_packages RESULT_VARIABLE nnef_status)

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "compile/relax_model.h"
-#include "relax/import.h"
 
 namespace nnefc {
 namespace {
@@ -43,9 +42,11 @@ std::optional<nnef_tvm::EmittedProgram> emit_graph(const nnef::Graph& graph,
 
 std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph,
                                                 const nnef_tvm::CompileOptions& options,
-                                                nnef::Diagnostics& diagnostics) {
+                                                nnef::Diagnostics& diagnostics,
+                                                nnef_tvm::CustomLowerings lowerings) {
   if (!nnef_tvm::load_compiler(diagnostics)) return std::nullopt;
-  auto imported = nnef_tvm::import_graph(graph, {.keep_params = true}, diagnostics);
+  auto imported = nnef_tvm::import_graph(
+      graph, {.keep_params = true, .lowerings = std::move(lowerings)}, diagnostics);
   if (!imported) return std::nullopt;
   nnef_tvm::CompileOptions with_sources = options;
   for (const auto& [variable, operation] : imported->operations) {

@@ -9,13 +9,16 @@
 #include "compile/compile.h"
 #include "nnef/graph.h"
 #include "nnef_runtime/session.h"
+#include "relax/import.h"
 
 namespace nnefc {
 
-/// The compounds of `graph` that stand whole must have a lowering (nnef_tvm::has_lowering).
+/// The compounds of `graph` that stand whole must have a lowering (nnef_tvm::has_lowering), or one
+/// of `lowerings`.
 std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph,
                                                 const nnef_tvm::CompileOptions& options,
-                                                nnef::Diagnostics& diagnostics);
+                                                nnef::Diagnostics& diagnostics,
+                                                nnef_tvm::CustomLowerings lowerings = {});
 /// The graph's kernels as they are written to files; reports "emit/..." for what has to run in TVM.
 std::optional<nnef_tvm::EmittedProgram> emit_graph(const nnef::Graph& graph,
                                                    const nnef_tvm::CompileOptions& options,

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 namespace nnefc {
@@ -14,7 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNone = "none";
 constexpr size_t kBarWidth = 24;
 
 volatile std::sig_atomic_t interruptions = 0;
@@ -22,25 +20,9 @@ struct sigaction previous_action;
 
 void note_interruption(int) { interruptions = 1; }
 
-const char* environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr || *value == '\0' ? nullptr : value;
-}
-
 double milliseconds(double seconds) { return seconds * 1e3; }
 
 }  // namespace
-
-std::string database_path(const std::string& option) {
-  if (!option.empty()) return option == kNone ? "" : option;
-  if (const char* chosen = environment("NNEF_TVM_TUNING")) {
-    return std::string(chosen) == kNone ? "" : chosen;
-  }
-  const fs::path file = fs::path("tvm-nnef") / "tuning.jsonl";
-  if (const char* cache = environment("XDG_CACHE_HOME")) return (cache / file).string();
-  if (const char* home = environment("HOME")) return (fs::path(home) / ".cache" / file).string();
-  return "";
-}
 
 std::string tuning_summary(const nnef_tvm::TuningSummary& summary, const TuningChoice& choice) {
   const std::string path = database_path(choice.database);

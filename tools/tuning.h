@@ -4,11 +4,9 @@
 #include <string>
 
 #include "commands.h"
+#include "database_path.h"
 
 namespace nnefc {
-
-/// The file that --tuning names ("" when it is not given); "" for none.
-std::string database_path(const std::string& option);
 
 /// "tuning: 12 of 20 kernels from FILE, 8 measured: 1.20 times as fast as by rule"; "" when there
 /// is nothing to choose or no database, unless kernels were to be measured.

@@ -26,6 +26,7 @@
 #include "runtime/vm.h"
 #include "tvm/ir_module.h"
 #include "tvm/target.h"
+#include "tvm/transform.h"
 
 namespace nnef_tvm {
 
@@ -201,20 +202,28 @@ bool can_measure(const Target& target, nnef::Diagnostics& diagnostics) {
   return false;
 }
 
+std::optional<Model> lowered_for(const ChosenTarget& chosen, const CompileOptions& options,
+                                 const std::vector<ffi::Tensor>& params, Origins& origins,
+                                 Tuner& tuner, nnef::Diagnostics& diagnostics) {
+  if (options.tuning.seconds > 0 && !can_measure(chosen.target, diagnostics)) return std::nullopt;
+  Model lowered = lower(origins, params, chosen.target, options.winograd, tuner, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  if (chosen.device && !check_item_types(lowered.module, *chosen.device, diagnostics)) {
+    return std::nullopt;
+  }
+  return lowered;
+}
+
 std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOptions& options,
                                     const IRModule& module, const std::vector<ffi::Tensor>& params,
                                     Interface interface, nnef::Diagnostics& diagnostics) {
   const Target& target = chosen.target;
   TargetScope scope(target);
-  if (options.tuning.seconds > 0 && !can_measure(target, diagnostics)) return std::nullopt;
   Tuner tuner(options.tuning, host_of(target), diagnostics);
   Origins origins(module, options.sources);
-  Model lowered = lower(origins, params, target, options.winograd, tuner, diagnostics);
-  if (diagnostics.has_errors()) return std::nullopt;
-  if (chosen.device && !check_item_types(lowered.module, *chosen.device, diagnostics)) {
-    return std::nullopt;
-  }
-  Model ready = schedule(lowered, chosen, tuner);
+  const auto lowered = lowered_for(chosen, options, params, origins, tuner, diagnostics);
+  if (!lowered) return std::nullopt;
+  Model ready = schedule(*lowered, chosen, tuner);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
   if (ready.params.size() != names.size()) {
     TVM_FFI_THROW(ValueError) << "function 'main' needs " << names.size() << " weights, "
@@ -231,6 +240,18 @@ std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOpt
                   .cpu_features = required_features(host_of(target)),
                   .tuning = tuner.summary(),
                   .program = origins.program(ready.module)};
+}
+
+/// The module with its weights, the last parameters of "main", as constants.
+IRModule with_weights(const Model& model) {
+  if (model.params.empty()) return model.module;
+  const auto vars = field<Array<Var>>(find_function(model.module, "main"), "params");
+  const size_t inputs = vars.size() - model.params.size();
+  Map<Var, ffi::Tensor> weights;
+  for (size_t i = 0; i < model.params.size(); ++i) {
+    weights.Set(vars[static_cast<int64_t>(inputs + i)], model.params[i]);
+  }
+  return run_pass(relax_pass::bind_params("main", weights), model.module);
 }
 
 /// Runs a step that TVM may fail in; what it says becomes a diagnostic.
@@ -305,6 +326,34 @@ std::optional<EmittedProgram> compile_to_kernels(IRModule module, std::vector<ff
     if (!chosen) return std::nullopt;
     const Target target = is_device_target(chosen->target) ? chosen->target : common_device();
     return emit_for(target, options, module, params, inputs, outputs, diagnostics);
+  });
+}
+
+std::optional<IRModule> lower_within(const IRModule& module, const std::vector<ffi::Tensor>& params,
+                                     const CompileOptions& options,
+                                     nnef::Diagnostics& diagnostics) {
+  return guarded(options.target, diagnostics, [&]() -> std::optional<IRModule> {
+    const auto chosen = choose_any_target(options.target, diagnostics);
+    if (!chosen) return std::nullopt;
+    TargetScope scope(chosen->target);
+    Tuner tuner(options.tuning, host_of(chosen->target), diagnostics);
+    Origins origins(module, {});
+    const auto lowered = lowered_for(*chosen, options, params, origins, tuner, diagnostics);
+    if (!lowered) return std::nullopt;
+    return with_weights(*lowered);
+  });
+}
+
+std::optional<IRModule> build_within(const IRModule& kernels, const CompileOptions& options,
+                                     nnef::Diagnostics& diagnostics) {
+  return guarded(options.target, diagnostics, [&]() -> std::optional<IRModule> {
+    const auto chosen = choose_any_target(options.target, diagnostics);
+    if (!chosen) return std::nullopt;
+    TargetScope scope(chosen->target);
+    Tuner tuner(options.tuning, host_of(chosen->target), diagnostics);
+    HoistedConstants weights = hoist_constants(kernels, "main");
+    const Model model{weights.module, std::move(weights.values)};
+    return with_machine_code(with_weights(schedule(model, *chosen, tuner)), chosen->target);
   });
 }
 

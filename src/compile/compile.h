@@ -52,6 +52,15 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
                                 const CompileOptions& options, nnef::Diagnostics& diagnostics,
                                 std::vector<nnef_runtime::StateSpec> states = {});
 
+/// The same for TVM's own build (tvm.compile), in two steps, so that other tuners can schedule
+/// kernels between them. First a module of kernels, with what `params` are for as constants; ...
+std::optional<IRModule> lower_within(const IRModule& module, const std::vector<ffi::Tensor>& params,
+                                     const CompileOptions& options, nnef::Diagnostics& diagnostics);
+/// ... then Relax functions alone, for bytecode to be made of, after the other kernels are
+/// scheduled as well. Their machine code is in the module's attribute external_mods.
+std::optional<IRModule> build_within(const IRModule& kernels, const CompileOptions& options,
+                                     nnef::Diagnostics& diagnostics);
+
 /// The same module's kernels in every language (emit.h), with schedules that all of them can say:
 /// for `options.target` if it is a device, else for devices as they commonly are. Needs no device.
 std::optional<EmittedProgram> compile_to_kernels(IRModule module, std::vector<ffi::Tensor> params,

@@ -172,16 +172,31 @@ std::vector<ffi::Module> build_device_kernels(const std::vector<NamedFunction>& 
   return modules;
 }
 
+std::vector<ffi::Module> build_kernels_of(std::vector<NamedFunction> functions,
+                                          const Target& target) {
+  std::erase_if(functions, [](const NamedFunction& item) { return !is_prim_func(item.function); });
+  return is_device_target(target) ? build_device_kernels(functions, target)
+                                  : build_cpu_kernels(functions, target);
+}
+
 }  // namespace
 
 ffi::Module build_executable(const IRModule& scheduled, const Target& target) {
   TargetScope scope(target);
   IRModule module = lower_to_bytecode_form(scheduled);
   ExecutableBuilder builder;
-  std::vector<NamedFunction> kernels = functions_of(builder.generate(module));
-  std::erase_if(kernels, [](const NamedFunction& item) { return !is_prim_func(item.function); });
-  return builder.link(target, is_device_target(target) ? build_device_kernels(kernels, target)
-                                                       : build_cpu_kernels(kernels, target));
+  return builder.link(target, build_kernels_of(functions_of(builder.generate(module)), target));
+}
+
+IRModule with_machine_code(const IRModule& scheduled, const Target& target) {
+  TargetScope scope(target);
+  std::vector<NamedFunction> functions = functions_of(lower_to_bytecode_form(scheduled));
+  const std::vector<ffi::Module> kernels = build_kernels_of(functions, target);
+  for (NamedFunction& item : functions) {
+    if (is_prim_func(item.function)) item.function = extern_function(item.name);
+  }
+  return with_module_attr(make_module(functions), "external_mods",
+                          Array<ffi::Module>(kernels.begin(), kernels.end()));
 }
 
 }  // namespace nnef_tvm

@@ -42,4 +42,8 @@ IRModule lower_operators(const IRModule& module, const std::string& entry, const
 /// Memory planning, machine code, bytecode, for kernels that are scheduled.
 ffi::Module build_executable(const IRModule& scheduled, const Target& target);
 
+/// The same but for the bytecode: Relax functions alone, from which TVM's own build makes it. The
+/// machine code of the kernels that they call is in the module's attribute external_mods.
+IRModule with_machine_code(const IRModule& scheduled, const Target& target);
+
 }  // namespace nnef_tvm

@@ -26,6 +26,19 @@ namespace {
 
 using nnef_runtime::TensorSpec;
 
+/// The tensor, or a copy of it where kernels could not read it in place: they load whole vectors
+/// from a multiple of their size. Of contiguous tensors in host memory.
+ffi::Tensor aligned_tensor(const ffi::Tensor& tensor) {
+  constexpr size_t kAlignment = 64;
+  const DLTensor& source = *tensor.GetDLTensorPtr();
+  if (source.byte_offset == 0 && tensor.IsAligned(kAlignment)) return tensor;
+  const ffi::ShapeView shape = tensor.shape();
+  ffi::Tensor copy = empty_tensor({shape.data(), shape.size()}, tensor.dtype());
+  std::memcpy(copy.data_ptr(), static_cast<const char*>(source.data) + source.byte_offset,
+              ffi::GetDataSize(source));
+  return copy;
+}
+
 /// Reads what compile() needs to know off a module's function "main".
 class Reader {
  public:
@@ -44,6 +57,7 @@ class Reader {
   std::optional<size_t> count_inputs(size_t params, size_t values);
   std::vector<ffi::Tensor> values_of(const std::vector<ffi::Tensor>& given);
   bool check_value(const TensorSpec& param, const ffi::Tensor& value);
+  void align_constants();
   std::optional<TensorSpec> spec(const std::string& what, const std::string& name,
                                  const Type& type);
   std::vector<TensorSpec> outputs();
@@ -146,7 +160,7 @@ bool Reader::check_value(const TensorSpec& param, const ffi::Tensor& value) {
   const ffi::ShapeView shape = value.shape();
   const std::vector<int64_t> extents(shape.begin(), shape.end());
   if (value.dtype() == param.dtype && extents == param.shape &&
-      value.device().device_type == kDLCPU) {
+      value.device().device_type == kDLCPU && value.IsContiguous()) {
     return true;
   }
   error("relax/parameter-type",
@@ -154,6 +168,16 @@ bool Reader::check_value(const TensorSpec& param, const ffi::Tensor& value) {
                     nnef_runtime::to_string(param.dtype, param.shape.data(), param.shape.size()),
                     nnef_runtime::to_string(value.dtype(), extents.data(), extents.size())));
   return false;
+}
+
+/// Constants of main may be views of whatever memory the frontend had.
+void Reader::align_constants() {
+  main_ = replace_objects(main_, "ir.GenericConst", [](const ObjectRef& node) -> ObjectRef {
+    const auto value = field(node, "value").as<ffi::Tensor>();
+    if (!value || value->device().device_type != kDLCPU || !value->IsContiguous()) return node;
+    const ffi::Tensor aligned = aligned_tensor(*value);
+    return aligned.same_as(*value) ? node : ObjectRef(constant(aligned));
+  });
 }
 
 /// What a type is, for a message.
@@ -243,6 +267,9 @@ std::optional<RelaxModel> Reader::read(std::vector<ffi::Tensor> params) {
       model.inputs.push_back(std::move(*found));
     }
   }
+  if (diagnostics_.error_count() != errors) return std::nullopt;
+  for (ffi::Tensor& value : model.params) value = aligned_tensor(value);
+  align_constants();
   model.outputs = outputs();
   if (diagnostics_.error_count() != errors) return std::nullopt;
   model.module =
@@ -307,6 +334,21 @@ std::optional<Compiled> compile(RelaxModel model, const CompileOptions& options,
                                 nnef::Diagnostics& diagnostics) {
   return compile(std::move(model.module), std::move(model.params), std::move(model.inputs),
                  std::move(model.outputs), options, diagnostics);
+}
+
+std::optional<IRModule> lower_within(const IRModule& module, const CompileOptions& options,
+                                     nnef::Diagnostics& diagnostics) {
+  IRModule open = module;
+  const Expr main = find_function(module, "main");
+  if (main.defined() && is_relax_function(main)) {
+    Expr bare = without_function_attr(main, "params");
+    bare = with_function_attr(bare, "num_input",
+                              static_cast<int64_t>(field<Array<Var>>(main, "params").size()));
+    open = with_function(module, find_global_var(module, "main"), bare);
+  }
+  auto model = relax_model(open, {}, "", diagnostics);
+  if (!model) return std::nullopt;
+  return lower_within(model->module, model->params, options, diagnostics);
 }
 
 IRModule as_module(const RelaxModel& model, bool keep_params) {

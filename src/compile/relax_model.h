@@ -33,6 +33,10 @@ std::optional<RelaxModel> relax_model(const IRModule& module, std::vector<ffi::T
 std::optional<Compiled> compile(RelaxModel model, const CompileOptions& options,
                                 nnef::Diagnostics& diagnostics);
 
+/// The first step for TVM's own build. All parameters of "main" stay: they count as inputs.
+std::optional<IRModule> lower_within(const IRModule& module, const CompileOptions& options,
+                                     nnef::Diagnostics& diagnostics);
+
 /// The module alone: weights as parameters of main with an attribute "params", or as constants.
 IRModule as_module(const RelaxModel& model, bool keep_params);
 

@@ -22,7 +22,8 @@ std::map<std::string, std::unique_ptr<Registered>, std::less<>>& registry() {
 
 }  // namespace
 
-bool register_operation(const CustomOperation& operation, Diagnostics& diagnostics) {
+bool register_operation(const CustomOperation& operation, Diagnostics& diagnostics,
+                        std::string* declared) {
   const size_t errors = diagnostics.error_count();
   auto registered = std::make_unique<Registered>();
   registered->operation = operation;
@@ -38,12 +39,13 @@ bool register_operation(const CustomOperation& operation, Diagnostics& diagnosti
     return false;
   }
   const std::string& name = fragments[0].name;
-  if (Declarations::find_built_in(name) || registry().contains(name)) {
+  if (Declarations::find_built_in(name) || (!operation.replace && registry().contains(name))) {
     diagnostics.error("custom/name", fragments[0].name_where,
                       fmt::format("there is an operation '{}' already", name));
     return false;
   }
-  registry().emplace(name, std::move(registered));
+  if (declared != nullptr) *declared = name;
+  registry()[name] = std::move(registered);
   return true;
 }
 

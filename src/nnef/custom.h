@@ -18,12 +18,15 @@ struct CustomOperation {
   std::string declaration;
   ShapeRule rule = nullptr;
   reference::Evaluator evaluator =
-      nullptr;  ///< null: the reference evaluator refuses the operation
+      nullptr;           ///< null: the reference evaluator refuses the operation
+  bool replace = false;  ///< takes the place of one of the same name that was registered before
 };
 
 /// Adds an operation for all models that are loaded later. False, with diagnostics, when its
-/// declaration is faulty or its name is taken. Not to be called while models are loaded.
-bool register_operation(const CustomOperation& operation, Diagnostics& diagnostics);
+/// declaration is faulty or its name, which `declared` becomes, is taken. Not to be called while
+/// models are loaded.
+bool register_operation(const CustomOperation& operation, Diagnostics& diagnostics,
+                        std::string* declared = nullptr);
 
 /// What was registered; null for other names.
 const CustomOperation* find_custom(std::string_view name);

@@ -61,7 +61,8 @@ class Importer {
   bool check_type(const nnef::Operation& operation, TensorRef ref);
   Expr function_result(BlockBuilder& builder);
   ImportedTensor describe(TensorRef ref, std::string relax_name) const;
-  ImportedTensor parameter(TensorRef ref);
+  ImportedTensor parameter(TensorRef ref, bool sanitize = true);
+  std::vector<Expr> lowered(const LoweringContext& operation);
 
   const nnef::Graph& graph_;
   const ImportOptions& options_;
@@ -81,7 +82,10 @@ bool Importer::check_supported() {
   std::map<std::string_view, std::vector<const nnef::Operation*>> missing;
   std::vector<std::string_view> order;
   for (const nnef::Operation& operation : graph_.operations) {
-    if (is_own(operation.name) || has_lowering(operation.name)) continue;
+    if (is_own(operation.name) || options_.lowerings.contains(operation.name) ||
+        has_lowering(operation.name)) {
+      continue;
+    }
     auto& uses = missing[operation.name];
     if (uses.empty()) order.push_back(operation.name);
     uses.push_back(&operation);
@@ -105,8 +109,9 @@ ImportedTensor Importer::describe(TensorRef ref, std::string relax_name) const {
   return {tensor.name, std::move(relax_name), relax_dtype(tensor), to_extents(*tensor.shape)};
 }
 
-ImportedTensor Importer::parameter(TensorRef ref) {
-  ImportedTensor spec = describe(ref, names_.unique(graph_[ref].name));
+ImportedTensor Importer::parameter(TensorRef ref, bool sanitize) {
+  const std::string& name = graph_[ref].name;
+  ImportedTensor spec = describe(ref, sanitize ? names_.unique(name) : names_.reserve(name));
   const Var param = var(spec.relax_name, tensor_type(spec.shape, spec.dtype));
   params_.push_back(param);
   values_[ref.index] = param;
@@ -167,13 +172,15 @@ bool Importer::check_type(const nnef::Operation& operation, TensorRef ref) {
   if (inferred == to_extents(*tensor.shape) && dtype_of(value) == relax_dtype(tensor)) {
     return true;
   }
+  const char* whose =
+      options_.lowerings.contains(operation.name) ? "that conversion" : "the compiler";
   diagnostics_.error(
       "import/type", operation.where,
       fmt::format(
           "'{}' has items {} and shape {}, but its lowering to Relax gave {} and [{}]: this "
-          "is a fault of the compiler",
+          "is a fault of {}",
           tensor.name, to_string(tensor.item), to_string(*tensor.shape),
-          std::string(ffi::DLDataTypeToString(dtype_of(value))), fmt::join(inferred, ",")));
+          std::string(ffi::DLDataTypeToString(dtype_of(value))), fmt::join(inferred, ","), whose));
   return false;
 }
 
@@ -184,6 +191,14 @@ void Importer::bind(BlockBuilder& builder, TensorRef ref, const Expr& expr) {
       outputs_.count(ref.index) != 0 ? builder.emit_output(expr, name) : builder.emit(expr, name);
 }
 
+std::vector<Expr> Importer::lowered(const LoweringContext& operation) {
+  const auto custom = options_.lowerings.find(operation.name());
+  if (custom == options_.lowerings.end()) {
+    return lower(*find_lowering(operation.name()), operation);
+  }
+  return lower(custom->second, operation);
+}
+
 bool Importer::lower_operations(BlockBuilder& builder) {
   const size_t errors = diagnostics_.error_count();
   for (const nnef::Operation& operation : graph_.operations) {
@@ -192,8 +207,7 @@ bool Importer::lower_operations(BlockBuilder& builder) {
     const auto refs = result_tensors(operation);
     std::vector<Expr> results;
     try {
-      results = operation.name == update ? std::vector{updated(context)}
-                                         : lower(*find_lowering(operation.name), context);
+      results = operation.name == update ? std::vector{updated(context)} : lowered(context);
       for (size_t i = 0; i < results.size(); ++i) {
         bind(builder, refs.at(i), results[i]);
         imported_.operations[field<String>(values_[refs[i].index], "name")] = {
@@ -230,7 +244,9 @@ Expr Importer::function_result(BlockBuilder& builder) {
 
 std::optional<Imported> Importer::run() {
   if (!check_supported()) return std::nullopt;
-  for (TensorRef input : graph_.inputs) imported_.inputs.push_back(parameter(input));
+  for (TensorRef input : graph_.inputs) {
+    imported_.inputs.push_back(parameter(input, options_.sanitize_inputs));
+  }
   if (!declare_variables()) return std::nullopt;
   BlockBuilder builder(params_);
   if (!lower_operations(builder)) return std::nullopt;

@@ -2,6 +2,7 @@
 // frontend).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,9 +13,19 @@
 
 namespace nnef_tvm {
 
+class LoweringContext;
+/// A lowering that a program brings along: the results of the operation, in order; none after a
+/// failure, which it reported.
+using CustomLowering = std::function<std::vector<Expr>(const LoweringContext&)>;
+using CustomLowerings = std::map<std::string, CustomLowering, std::less<>>;
+
 struct ImportOptions {
   /// Weights become parameters of "main" after the inputs and states; else constants.
   bool keep_params = false;
+  /// Whether inputs get names that are legal in TVMScript, as all other variables do.
+  bool sanitize_inputs = true;
+  /// By operation; they stand before the built-in ones.
+  CustomLowerings lowerings = {};
 };
 
 struct ImportedTensor {

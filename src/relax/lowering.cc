@@ -152,8 +152,10 @@ bool register_lowering(std::string operation, Lowering lowering) {
   return fresh;
 }
 
-std::vector<Expr> lower(const LoweringRow& row, const LoweringContext& context) {
-  std::vector<Expr> results = std::visit(Lower{context}, row.lower);
+namespace {
+
+/// Results in the type that the operation computes in, as the tensors store them.
+std::vector<Expr> as_stored(std::vector<Expr> results, const LoweringContext& context) {
   size_t index = 0;
   nnef::each_tensor(context.operation().outputs, [&](nnef::TensorRef ref) {
     if (index == results.size()) return;
@@ -163,6 +165,17 @@ std::vector<Expr> lower(const LoweringRow& row, const LoweringContext& context) 
     if (stored != context.computed(tensor.dtype)) result = relax::astype(result, stored);
   });
   return results;
+}
+
+}  // namespace
+
+std::vector<Expr> lower(const LoweringRow& row, const LoweringContext& context) {
+  return as_stored(std::visit(Lower{context}, row.lower), context);
+}
+
+std::vector<Expr> lower(const std::function<std::vector<Expr>(const LoweringContext&)>& lowering,
+                        const LoweringContext& context) {
+  return as_stored(lowering(context), context);
 }
 
 bool has_lowering(std::string_view operation) { return find_lowering(operation) != nullptr; }

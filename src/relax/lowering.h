@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -107,5 +108,7 @@ bool register_lowering(std::string operation, Lowering lowering);
 /// The results of an operation, one for each result tensor; none after a failure, which was
 /// reported.
 std::vector<Expr> lower(const LoweringRow& row, const LoweringContext& context);
+std::vector<Expr> lower(const std::function<std::vector<Expr>(const LoweringContext&)>& lowering,
+                        const LoweringContext& context);
 
 }  // namespace nnef_tvm

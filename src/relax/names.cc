@@ -36,4 +36,6 @@ std::string NameSupply::unique(std::string_view name) {
   return candidate;
 }
 
+std::string NameSupply::reserve(std::string_view name) { return *taken_.emplace(name).first; }
+
 }  // namespace nnef_tvm

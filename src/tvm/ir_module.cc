@@ -29,6 +29,14 @@ IRModule with_function(const IRModule& module, const GlobalVar& var, const Expr&
   return copy;
 }
 
+IRModule with_module_attr(const IRModule& module, const std::string& key, const Any& value) {
+  return call<IRModule>("ir.Module_WithAttr", module, key, value);
+}
+
+Expr extern_function(const std::string& symbol) {
+  return call<Expr>("relax.ExternFunc", symbol, nullptr, nullptr);
+}
+
 Expr find_function(const IRModule& module, const std::string& name) {
   if (!call<bool>("ir.Module_ContainGlobalVar", module, name)) return Expr();
   return call<Expr>("ir.Module_Lookup_str", module, name);

@@ -25,6 +25,9 @@ bool is_prim_func(const Expr& function);
 
 /// A copy of the module with the function's body replaced (or added).
 IRModule with_function(const IRModule& module, const GlobalVar& var, const Expr& function);
+IRModule with_module_attr(const IRModule& module, const std::string& key, const Any& value);
+/// What stands for a function of other code, by its symbol.
+Expr extern_function(const std::string& symbol);
 /// The function of that name; undefined when there is none.
 Expr find_function(const IRModule& module, const std::string& name);
 GlobalVar find_global_var(const IRModule& module, const std::string& name);

@@ -16,6 +16,8 @@ bool load_compiler(nnef::Diagnostics& diagnostics) {
   static std::mutex mutex;
   static bool loaded = false;
   std::lock_guard lock(mutex);
+  // A Python process that imported tvm has it, with its symbols (LLVM's) to itself.
+  if (!loaded) loaded = ffi::Function::GetGlobal("relax.BlockBuilderCreate").has_value();
   if (!loaded) {
     loaded =
         nnef_runtime::load_tvm_library("libtvm_compiler.so", NNEF_TVM_LIBRARY_DIR, diagnostics);

@@ -8,6 +8,9 @@ namespace nnef_tvm {
 /// Runs one pass. Passes that depend on the target read it from the current TargetScope (target.h).
 IRModule run_pass(const Pass& pass, const IRModule& module);
 
+/// A pass of our own among TVM's.
+Pass make_pass(const char* name, IRModule (*transform)(const IRModule& module));
+
 /// While it lives, this thread's passes turn vectors with a condition on each lane (`i < n`) into
 /// masked loads and stores instead of scalar loops.
 class MaskedVectorsScope {
