@@ -1,5 +1,5 @@
 # The whole developer interface; see CONTRIBUTING.md.
-.PHONY: demo test build wheel docs setup bench format lint asan fuzz clean
+.PHONY: demo demo-vulkan test test-cuda build wheel docs setup bench format lint asan fuzz clean
 .DEFAULT_GOAL := build
 
 JOBS ?= $(shell nproc)
@@ -23,9 +23,16 @@ docs: setup
 demo: build
 	@examples/digits/demo.sh
 
+demo-vulkan: build
+	@examples/vulkan-host/demo.sh
+
 test: build
 	@$(TEST_ENV) ctest --test-dir build/release --output-on-failure -j $(JOBS)
 	@$(TEST_ENV) .venv/bin/python -m pytest -q -n $(JOBS) tests
+
+# What needs nvcc, and on a machine with a GPU every case on it.
+test-cuda: build
+	@$(TEST_ENV) NNEF_TEST_DEVICES=cuda .venv/bin/python -m pytest -q -n $(JOBS) tests -k cuda
 
 bench: build
 	@bench/run.sh

@@ -24,6 +24,22 @@ std::vector<nnef_runtime::StateSpec> specs(std::vector<nnef_tvm::ImportedState> 
 
 }  // namespace
 
+std::optional<nnef_tvm::EmittedProgram> emit_graph(const nnef::Graph& graph,
+                                                   const nnef_tvm::CompileOptions& options,
+                                                   nnef::Diagnostics& diagnostics) {
+  if (!nnef_tvm::load_compiler(diagnostics)) return std::nullopt;
+  auto imported = nnef_tvm::import_graph(graph, {.keep_params = true}, diagnostics);
+  if (!imported) return std::nullopt;
+  if (!imported->states.empty()) {
+    diagnostics.error("emit/states", {}, "kernels alone do not keep the states of a model")
+        .help("applications can keep them: make each state an input and an output of the model");
+    return std::nullopt;
+  }
+  return nnef_tvm::compile_to_kernels(std::move(imported->module), std::move(imported->params),
+                                      specs(imported->inputs), specs(imported->outputs), options,
+                                      diagnostics);
+}
+
 std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph,
                                                 const nnef_tvm::CompileOptions& options,
                                                 nnef::Diagnostics& diagnostics,

@@ -19,6 +19,10 @@ std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph,
                                                 const nnef_tvm::CompileOptions& options,
                                                 nnef::Diagnostics& diagnostics,
                                                 nnef_tvm::CustomLowerings lowerings = {});
+/// The graph's kernels as they are written to files; reports "emit/..." for what has to run in TVM.
+std::optional<nnef_tvm::EmittedProgram> emit_graph(const nnef::Graph& graph,
+                                                   const nnef_tvm::CompileOptions& options,
+                                                   nnef::Diagnostics& diagnostics);
 /// TVM's JSON of a Relax module, compiled.
 std::optional<nnef_tvm::Compiled> compile_relax(const std::string& path,
                                                 const nnef_tvm::CompileOptions& options,

@@ -11,7 +11,7 @@ import sys
 root = pathlib.Path(__file__).resolve().parent.parent
 # Guards against faults of our own or of the system, which no input provokes.
 NO_CASE = {"nnefc/internal", "compile/internal", "run/failed", "run/outputs", "artefact/map", "artefact/read", "artefact/load",
-           "relax/read"}
+           "relax/read", "emit/dynamic"}
 REPORT = re.compile(r'(?:error|warning)\(\s*"([a-z0-9_-]+/[a-z0-9_-]+)"')
 
 ids = {}

@@ -64,7 +64,8 @@ struct TuningChoice {
 
 struct CompileOptions {
   std::string model;
-  std::string output;
+  std::string output;  ///< empty: no artefact
+  std::string emit;    ///< folder for kernels as files; empty: none
   std::string target = "llvm";
   TuningChoice tuning;
   ModelOptions options;
@@ -157,6 +158,10 @@ struct Backend {
 std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const Backend& backend,
                                                 const ModelOptions& options,
                                                 nnef::Diagnostics& diagnostics);
+
+/// A model file's kernels, for any device or for one, into a folder; shows progress.
+bool emit_model(const std::string& model, const std::string& target, const std::string& folder,
+                const ModelOptions& options, nnef::Diagnostics& diagnostics);
 
 /// A session for a compiled artefact or for a model, which is compiled first.
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,

@@ -144,17 +144,29 @@ std::optional<std::vector<Tensor>> gather_inputs(const Session& session,
   return inputs;
 }
 
-int compile(const CompileOptions& options) {
-  nnef::Diagnostics diagnostics;
+namespace {
+
+bool write_compiled(const CompileOptions& options, nnef::Diagnostics& diagnostics) {
   const auto compiled =
       compile_model(options.model, {options.target, options.tuning}, options.options, diagnostics);
-  const bool done = compiled && nnef_tvm::write_artefact(*compiled, options.output, diagnostics);
-  report(diagnostics);
-  if (done) {
-    fmt::print("{}: {} bytes\n", options.output, std::filesystem::file_size(options.output));
-    const std::string tuning = tuning_summary(compiled->tuning, options.tuning);
-    if (!tuning.empty()) fmt::print("{}\n", tuning);
+  if (!compiled || !nnef_tvm::write_artefact(*compiled, options.output, diagnostics)) return false;
+  fmt::print("{}: {} bytes\n", options.output, std::filesystem::file_size(options.output));
+  const std::string tuning = tuning_summary(compiled->tuning, options.tuning);
+  if (!tuning.empty()) fmt::print("{}\n", tuning);
+  return true;
+}
+
+}  // namespace
+
+int compile(const CompileOptions& options) {
+  nnef::Diagnostics diagnostics;
+  bool done = true;
+  if (!options.output.empty()) done = write_compiled(options, diagnostics);
+  if (done && !options.emit.empty()) {
+    done = emit_model(options.model, options.target, options.emit, options.options, diagnostics);
+    if (done) fmt::print("{}: kernels and manifest.json\n", options.emit);
   }
+  report(diagnostics);
   return done ? kDone : kFault;
 }
 

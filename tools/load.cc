@@ -178,6 +178,22 @@ std::optional<nnef_tvm::Compiled> compile_model(const std::string& model, const 
   return compile_graph(*graph, compile_options, diagnostics);
 }
 
+bool emit_model(const std::string& model, const std::string& target, const std::string& folder,
+                const ModelOptions& options, nnef::Diagnostics& diagnostics) {
+  const Progress progress("writing kernels of " + model);
+  if (nnef_tvm::is_relax_file(model)) {
+    diagnostics.error("nnefc/argument", {}, "--emit is for NNEF models alone")
+        .help("compile TVM's JSON of a Relax module to an artefact: -o FILE");
+    return false;
+  }
+  ModelOptions as_lowered = options;
+  as_lowered.compounds = Compounds::as_lowered;
+  const auto graph = load(model, as_lowered, diagnostics);
+  if (!graph) return false;
+  const auto program = emit_graph(*graph, {.target = target}, diagnostics);
+  return program && nnef_tvm::write_program(*program, folder, diagnostics);
+}
+
 std::unique_ptr<nnef_runtime::Session> open_session(const std::string& model,
                                                     const Backend& backend,
                                                     const nnef_runtime::SessionOptions& threads,

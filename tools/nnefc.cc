@@ -159,9 +159,17 @@ int main(int argc, char** argv) {
   command = app.add_subcommand(
       "compile", "Compile a model to an artefact: one file with code, weights and metadata");
   command->add_option("MODEL", compile.model, kCompilableHelp)->required();
-  command->add_option("-o,--output", compile.output, "The artefact to write")
-      ->required()
-      ->type_name("FILE");
+  auto* artefact = command->add_option("-o,--output", compile.output, "The artefact to write");
+  artefact->type_name("FILE");
+  auto* emit = command->add_option(
+      "--emit", compile.emit,
+      "A folder for every kernel as OpenCL C, SPIR-V and CUDA C++, with the weights and a manifest "
+      "of what to run, for applications without TVM");
+  emit->type_name("DIR");
+  command->callback([&, artefact, emit] {
+    if (artefact->count() + emit->count() == 0) throw CLI::RequiredError("--output or --emit");
+    action = [&] { return nnefc::compile(compile); };
+  });
   command
       ->add_option("--tune", compile.tuning.seconds,
                    "Measure kernels that the database does not know, at most so long")
@@ -171,7 +179,6 @@ int main(int argc, char** argv) {
   add_target(*command, compile.target);
   add_inputs(*command, compile.options);
   add_quant(*command, compile.options);
-  command->callback([&] { action = [&] { return nnefc::compile(compile); }; });
 
   nnefc::TuneOptions tune;
   command = app.add_subcommand(

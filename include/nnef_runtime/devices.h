@@ -18,11 +18,13 @@ struct DeviceInfo {
   int index = 0;     ///< among the devices of the kind
   std::string name;
   std::string driver;
+  std::string architecture;  ///< of CUDA's devices: "sm_90"
   int64_t max_threads = 0;   ///< of a group
   int64_t shared_bytes = 0;  ///< memory that a group shares
   bool fast_shared = false;  ///< whether that is faster than other memory
   int64_t memory_bytes = 0;
   int64_t compute_units = 0;
+  int64_t vector_floats = 0;  ///< of its vector registers, where kernels have such; 0 when unknown
   bool float16 = false;
   bool float64 = false;
   bool int64 = false;

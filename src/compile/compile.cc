@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compile/cpu_target.h"
+#include "compile/cuda.h"
 #include "compile/device_target.h"
 #include "compile/kernels/winograd.h"
 #include "compile/origins.h"
@@ -147,14 +148,24 @@ Model lower(Origins& origins, const std::vector<ffi::Tensor>& params, const Targ
   return model;
 }
 
-/// The module with its kernels scheduled and its weights laid out for them.
-Model schedule(const Model& model, const Target& target, Tuner& tuner) {
-  if (is_device_target(target)) return {schedule_gpu(model.module, target), model.params};
-  IRModule scheduled =
-      schedule_cpu(model.module, target, WeightLayout::kPack, tuner.plan_kernels(model.module));
-  if (model.params.empty()) return {scheduled, {}};
+/// The module with its weights as its kernels want them, which the schedule has put into kernels of
+/// their own.
+Model with_weights_laid_out(const IRModule& scheduled, const std::vector<ffi::Tensor>& params) {
+  if (params.empty()) return {scheduled, {}};
   SplitModel split = split_transform(scheduled);
-  return {split.main, run_transform(split.transform, model.params)};
+  return {split.main, run_transform(split.transform, params)};
+}
+
+/// The module with its kernels scheduled and its weights laid out for them.
+Model schedule(const Model& model, const ChosenTarget& chosen, Tuner& tuner) {
+  const Target& target = chosen.target;
+  if (is_device_target(target)) {
+    return with_weights_laid_out(
+        schedule_gpu(model.module, target, gpu_traits(target, chosen.device)), model.params);
+  }
+  return with_weights_laid_out(
+      schedule_cpu(model.module, target, WeightLayout::kPack, tuner.plan_kernels(model.module)),
+      model.params);
 }
 
 /// What the result says of main's arguments and results.
@@ -212,7 +223,7 @@ std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOpt
   Origins origins(module, options.sources);
   const auto lowered = lowered_for(chosen, options, params, origins, tuner, diagnostics);
   if (!lowered) return std::nullopt;
-  Model ready = schedule(*lowered, target, tuner);
+  Model ready = schedule(*lowered, chosen, tuner);
   auto names = parameter_names(ready.module, interface.inputs.size() + interface.states.size());
   if (ready.params.size() != names.size()) {
     TVM_FFI_THROW(ValueError) << "function 'main' needs " << names.size() << " weights, "
@@ -243,20 +254,47 @@ IRModule with_weights(const Model& model) {
   return run_pass(relax_pass::bind_params("main", weights), model.module);
 }
 
-/// Chooses the target and does `work` for it; what TVM throws becomes a diagnostic.
-template <typename Work>
-void for_target(const std::string& name, nnef::Diagnostics& diagnostics, const Work& work) {
+/// Runs a step that TVM may fail in; what it says becomes a diagnostic.
+template <typename Step>
+auto guarded(const std::string& target, nnef::Diagnostics& diagnostics, const Step& step)
+    -> decltype(step()) {
   try {
-    if (auto target = choose_any_target(name, diagnostics)) work(*target);
+    return step();
   } catch (const ffi::Error& error) {
     if (error.kind() == kDeviceLimit) {
-      report_limit(error.message(), name, diagnostics);
+      report_limit(error.message(), target, diagnostics);
     } else {
       report_internal(nnef_runtime::first_line(error), diagnostics);
     }
   } catch (const std::exception& error) {
     report_internal(error.what(), diagnostics);
   }
+  return std::nullopt;
+}
+
+/// A device as they commonly are, in TVM's words.
+Target common_device() {
+  return make_target({{"kind", String("vulkan")},
+                      {"max_num_threads", int64_t{256}},
+                      {"thread_warp_size", int64_t{32}},
+                      {"max_shared_memory_per_block", int64_t{16 << 10}}});
+}
+
+std::optional<EmittedProgram> emit_for(const Target& target, const CompileOptions& options,
+                                       const IRModule& module,
+                                       const std::vector<ffi::Tensor>& params,
+                                       const std::vector<nnef_runtime::TensorSpec>& inputs,
+                                       const std::vector<nnef_runtime::TensorSpec>& outputs,
+                                       nnef::Diagnostics& diagnostics) {
+  TargetScope scope(target);
+  Tuner tuner({}, host_of(target), diagnostics);
+  Origins origins(module, options.sources);
+  const Model lowered = lower(origins, params, target, WinogradUse::kNever, tuner, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  const Model ready = with_weights_laid_out(
+      schedule_gpu(lowered.module, target, portable(gpu_traits(target, std::nullopt))),
+      lowered.params);
+  return emit(ready.module, inputs, outputs, ready.params, diagnostics);
 }
 
 }  // namespace
@@ -267,39 +305,56 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
                                 const CompileOptions& options, nnef::Diagnostics& diagnostics,
                                 std::vector<nnef_runtime::StateSpec> states) {
   if (!load_compiler(diagnostics)) return std::nullopt;
-  std::optional<Compiled> compiled;
-  for_target(options.target, diagnostics, [&](const ChosenTarget& target) {
-    compiled = compile_for(target, options, module, params,
-                           {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
+  return guarded(options.target, diagnostics, [&]() -> std::optional<Compiled> {
+    auto target = choose_any_target(options.target, diagnostics);
+    if (!target) return std::nullopt;
+    const bool needs_nvcc = target_kind(target->target) == "cuda";
+    if (needs_nvcc && !cuda::check_toolkit(diagnostics)) return std::nullopt;
+    return compile_for(*target, options, module, params,
+                       {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
   });
-  return compiled;
+}
+
+std::optional<EmittedProgram> compile_to_kernels(IRModule module, std::vector<ffi::Tensor> params,
+                                                 std::vector<nnef_runtime::TensorSpec> inputs,
+                                                 std::vector<nnef_runtime::TensorSpec> outputs,
+                                                 const CompileOptions& options,
+                                                 nnef::Diagnostics& diagnostics) {
+  if (!load_compiler(diagnostics)) return std::nullopt;
+  return guarded(options.target, diagnostics, [&]() -> std::optional<EmittedProgram> {
+    const auto chosen = choose_any_target(options.target, diagnostics);
+    if (!chosen) return std::nullopt;
+    const Target target = is_device_target(chosen->target) ? chosen->target : common_device();
+    return emit_for(target, options, module, params, inputs, outputs, diagnostics);
+  });
 }
 
 std::optional<IRModule> lower_within(const IRModule& module, const std::vector<ffi::Tensor>& params,
                                      const CompileOptions& options,
                                      nnef::Diagnostics& diagnostics) {
-  std::optional<IRModule> kernels;
-  for_target(options.target, diagnostics, [&](const ChosenTarget& chosen) {
-    TargetScope scope(chosen.target);
-    Tuner tuner(options.tuning, host_of(chosen.target), diagnostics);
+  return guarded(options.target, diagnostics, [&]() -> std::optional<IRModule> {
+    const auto chosen = choose_any_target(options.target, diagnostics);
+    if (!chosen) return std::nullopt;
+    TargetScope scope(chosen->target);
+    Tuner tuner(options.tuning, host_of(chosen->target), diagnostics);
     Origins origins(module, {});
-    const auto lowered = lowered_for(chosen, options, params, origins, tuner, diagnostics);
-    if (lowered) kernels = with_weights(*lowered);
+    const auto lowered = lowered_for(*chosen, options, params, origins, tuner, diagnostics);
+    if (!lowered) return std::nullopt;
+    return with_weights(*lowered);
   });
-  return kernels;
 }
 
 std::optional<IRModule> build_within(const IRModule& kernels, const CompileOptions& options,
                                      nnef::Diagnostics& diagnostics) {
-  std::optional<IRModule> built;
-  for_target(options.target, diagnostics, [&](const ChosenTarget& chosen) {
-    TargetScope scope(chosen.target);
-    Tuner tuner(options.tuning, host_of(chosen.target), diagnostics);
+  return guarded(options.target, diagnostics, [&]() -> std::optional<IRModule> {
+    const auto chosen = choose_any_target(options.target, diagnostics);
+    if (!chosen) return std::nullopt;
+    TargetScope scope(chosen->target);
+    Tuner tuner(options.tuning, host_of(chosen->target), diagnostics);
     HoistedConstants weights = hoist_constants(kernels, "main");
     const Model model{weights.module, std::move(weights.values)};
-    built = with_machine_code(with_weights(schedule(model, chosen.target, tuner)), chosen.target);
+    return with_machine_code(with_weights(schedule(model, *chosen, tuner)), chosen->target);
   });
-  return built;
 }
 
 }  // namespace nnef_tvm

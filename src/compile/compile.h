@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/emit.h"
 #include "compile/schedule/cpu/schedule.h"
 #include "compile/tune/tuner.h"
 #include "nnef_runtime/session.h"
@@ -59,6 +60,14 @@ std::optional<IRModule> lower_within(const IRModule& module, const std::vector<f
 /// scheduled as well. Their machine code is in the module's attribute external_mods.
 std::optional<IRModule> build_within(const IRModule& kernels, const CompileOptions& options,
                                      nnef::Diagnostics& diagnostics);
+
+/// The same module's kernels in every language (emit.h), with schedules that all of them can say:
+/// for `options.target` if it is a device, else for devices as they commonly are. Needs no device.
+std::optional<EmittedProgram> compile_to_kernels(IRModule module, std::vector<ffi::Tensor> params,
+                                                 std::vector<nnef_runtime::TensorSpec> inputs,
+                                                 std::vector<nnef_runtime::TensorSpec> outputs,
+                                                 const CompileOptions& options,
+                                                 nnef::Diagnostics& diagnostics);
 
 /// Writes the artefact (src/runtime/artefact_format.h) by way of a temporary file beside it, so
 /// that nothing partial is left behind.

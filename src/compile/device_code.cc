@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "compile/cuda.h"
+#include "compile/opencl_truths.h"
 #include "compile/spirv/build.h"
 #include "runtime/plugin/kernels.h"
 #include "tvm/build.h"
@@ -66,31 +68,66 @@ std::string with_rounded_products(const std::string& source) {
   return result;
 }
 
-ffi::Module build_opencl(const IRModule& kernels, const Target& target) {
+/// TVM's own code for kernels.
+nnef_plugin::KernelModule generate(const IRModule& kernels, const Target& target) {
   const ffi::Bytes bytes = build_kernels(kernels, target)->SaveToBytes();
-  nnef_plugin::KernelModule module = nnef_plugin::read_kernel_module({bytes.data(), bytes.size()});
-  module.code = with_rounded_products(module.code);
-  return make_module_of_kind("opencl", nnef_plugin::write_kernel_module(module));
+  return nnef_plugin::read_kernel_module({bytes.data(), bytes.size()});
 }
 
-struct Builder {
+nnef_plugin::KernelModule opencl_source(const IRModule& kernels, const Target& target) {
+  nnef_plugin::KernelModule module = generate(with_opencl_truths(kernels), target);
+  module.code = with_rounded_products(module.code);
+  return module;
+}
+
+nnef_plugin::KernelModule spirv_words(const IRModule& kernels, const Target&) {
+  return spirv::build(kernels);
+}
+
+/// What becomes of code when the model is compiled.
+nnef_plugin::KernelModule as_it_is(nnef_plugin::KernelModule module, const Target&) {
+  return module;
+}
+
+nnef_plugin::KernelModule as_machine_code(nnef_plugin::KernelModule module, const Target& target) {
+  module.code = cuda::compile_to_cubin(module.code, cuda::architecture(target));
+  module.format = "cubin";
+  return module;
+}
+
+struct Language {
   std::string_view kind;
-  ffi::Module (*build)(const IRModule& kernels, const Target& target);
+  nnef_plugin::KernelModule (*generate)(const IRModule& kernels, const Target& target);
+  nnef_plugin::KernelModule (*finish)(nnef_plugin::KernelModule module, const Target& target);
 };
 
-ffi::Module build_vulkan(const IRModule& kernels, const Target&) {
-  return make_module_of_kind("vulkan", nnef_plugin::write_kernel_module(spirv::build(kernels)));
-}
+constexpr std::array<Language, 3> kLanguages = {{{"opencl", opencl_source, as_it_is},
+                                                 {"vulkan", spirv_words, as_it_is},
+                                                 {"cuda", generate, as_machine_code}}};
 
-constexpr std::array<Builder, 2> kBuilders = {{{"opencl", build_opencl}, {"vulkan", build_vulkan}}};
+const Language& language_of(const Target& target) {
+  const std::string kind = target_kind(target);
+  const auto found = std::find_if(kLanguages.begin(), kLanguages.end(),
+                                  [&](const Language& row) { return row.kind == kind; });
+  if (found == kLanguages.end()) {
+    TVM_FFI_THROW(ValueError) << "no kernels for targets of kind " << kind;
+  }
+  return *found;
+}
 
 }  // namespace
 
 ffi::Module build_device_code(const IRModule& kernels, const Target& target) {
-  const std::string kind = target_kind(target);
-  const auto found = std::find_if(kBuilders.begin(), kBuilders.end(),
-                                  [&](const Builder& row) { return row.kind == kind; });
-  return found == kBuilders.end() ? build_kernels(kernels, target) : found->build(kernels, target);
+  const Language& language = language_of(target);
+  const auto module = language.finish(language.generate(kernels, target), target);
+  return make_module_of_kind(std::string(language.kind), nnef_plugin::write_kernel_module(module));
+}
+
+std::string kernel_code(const NamedFunction& kernel, const Target& target) {
+  const auto module = language_of(target).generate(make_module({kernel}), target);
+  if (target_kind(target) != "vulkan") return module.code;
+  const std::vector<uint32_t> words = nnef_plugin::split_spirv(module.code).front();
+  return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint32_t)};
 }
 
 }  // namespace nnef_tvm

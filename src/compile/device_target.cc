@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "compile/cpu_target.h"
+#include "compile/cuda.h"
 #include "tvm/ir_module.h"
 #include "tvm/target.h"
 
@@ -16,7 +17,7 @@ namespace nnef_tvm {
 namespace {
 
 /// Kinds of TVM's that have kernels and a schedule here.
-constexpr std::array<std::string_view, 2> kDeviceKinds = {"opencl", "vulkan"};
+constexpr std::array<std::string_view, 3> kDeviceKinds = {"opencl", "vulkan", "cuda"};
 
 /// More threads in a group than this do not help, and some drivers then lack registers.
 constexpr int64_t kMostThreads = 1024;
@@ -52,6 +53,7 @@ bool is_device_target(const Target& target) {
 
 Target device_target(const nnef_runtime::DeviceInfo& device) {
   const int64_t threads = std::min(device.max_threads, kMostThreads);
+  if (device.kind == "cuda") return cuda::target_for(device.architecture);
   return make_target(
       {{"kind", String(device.kind)},
        {"max_num_threads", threads},
@@ -60,8 +62,23 @@ Target device_target(const nnef_runtime::DeviceInfo& device) {
        {"max_shared_memory_per_block", std::min(device.shared_bytes, kMostSharedBytes)}});
 }
 
+namespace {
+
+/// "cuda:sm_90", or "cuda" where no device says which architecture: nothing but nvcc is needed.
+std::optional<Target> architecture_target(const std::string& text) {
+  constexpr std::string_view kArchitecture = "cuda:sm_";
+  if (text.starts_with(kArchitecture)) return cuda::target_for(text.substr(text.find(':') + 1));
+  if (text == "cuda" && nnef_runtime::list_devices("cuda").devices.empty()) {
+    return cuda::target_for(cuda::kCommonArchitecture);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<ChosenTarget> choose_any_target(const std::string& text,
                                               nnef::Diagnostics& diagnostics) {
+  if (const auto target = architecture_target(text)) return ChosenTarget{*target, std::nullopt};
   if (!nnef_runtime::device_kind(text).empty()) {
     auto device = nnef_runtime::find_device(text, diagnostics);
     if (!device) return std::nullopt;

@@ -16,8 +16,8 @@ bool is_device_target(const Target& target);
 /// A device of this machine as a target, with its limits.
 Target device_target(const nnef_runtime::DeviceInfo& device);
 
-/// A target of any kind: "llvm", "opencl", "opencl:1" (a device of this machine), or TVM's JSON.
-/// Reports "compile/target" and "device/...".
+/// A target of any kind: "llvm", "opencl", "opencl:1" (a device of this machine), "cuda:sm_90" (an
+/// architecture), or TVM's JSON. Reports "compile/target" and "device/...".
 struct ChosenTarget {
   Target target;
   std::optional<nnef_runtime::DeviceInfo> device;  ///< when one was named

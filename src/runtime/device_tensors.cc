@@ -19,7 +19,8 @@ struct DeviceType {
   DLDeviceType type;
 };
 
-constexpr std::array<DeviceType, 2> kTypes = {{{"opencl", kDLOpenCL}, {"vulkan", kDLVulkan}}};
+constexpr std::array<DeviceType, 3> kTypes = {
+    {{"opencl", kDLOpenCL}, {"vulkan", kDLVulkan}, {"cuda", kDLCUDA}}};
 
 ffi::Function runtime_function(const char* name) { return ffi::Function::GetGlobalRequired(name); }
 

@@ -6,6 +6,7 @@
 #include <tvm/ffi/dtype.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/string.h>
+#include <tvm/runtime/device_api.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,7 @@
 
 #include "nnef_runtime/session.h"
 #include "runtime/error_text.h"
+#include "runtime/tvm_library.h"
 
 namespace nnef_runtime {
 
@@ -28,16 +30,19 @@ namespace ffi = ::tvm::ffi;
 struct Kind {
   std::string_view name;
   const char* plugin;
-  const char* lister;  ///< the global function that the plug-in has
+  const char* lister;  ///< the global function that the plug-in has; none for TVM's own plug-in
   const char* help;
 };
 
-constexpr std::array<Kind, 2> kKinds = {{
+constexpr std::array<Kind, 3> kKinds = {{
     {"opencl", "libtvm_runtime_opencl.so", "nnef.devices.opencl",
      "install a driver; on Debian for CPUs: apt install pocl-opencl-icd"},
     {"vulkan", "libtvm_runtime_vulkan.so", "nnef.devices.vulkan",
      "install a driver; on Debian for CPUs and many GPUs: apt install libvulkan1 "
      "mesa-vulkan-drivers"},
+    {"cuda", "libtvm_runtime_cuda.so", nullptr,
+     "to run: an NVIDIA GPU, its driver and the CUDA 13 runtime (libcudart.so.13); compiling, for "
+     "cuda:sm_80 and the like, needs only nvcc"},
 }};
 
 constexpr std::array<std::string_view, kKinds.size()> kNames = [] {
@@ -74,12 +79,13 @@ std::string load_plugin(const Kind& kind) {
   nnef::Diagnostics diagnostics;
   if (!load_tvm_runtime(diagnostics)) return diagnostics.items().front().message;
   std::string reason;
-  for (const std::string& folder : plugin_folders()) {
+  for (const std::string& folder :
+       kind.lister == nullptr ? tvm_library_folders(NNEF_TVM_LIBRARY_DIR) : plugin_folders()) {
     const std::string path = folder + "/" + kind.plugin;
     if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return "";
-    // That the last folder has no such file says less than that an earlier one is broken.
+    // That a folder has no such file says less than what the file lacks that another one has.
     const std::string problem = dlerror();
-    if (reason.empty() || problem.find("No such file") == std::string::npos) reason = problem;
+    if (reason.empty() || !problem.starts_with(path)) reason = problem;
   }
   return reason;
 }
@@ -95,6 +101,7 @@ DeviceInfo read_device(const nlohmann::json& object, const Kind& kind, int index
   object.at("fast_shared").get_to(device.fast_shared);
   object.at("memory_bytes").get_to(device.memory_bytes);
   object.at("compute_units").get_to(device.compute_units);
+  object.at("vector_floats").get_to(device.vector_floats);
   object.at("float16").get_to(device.float16);
   object.at("float64").get_to(device.float64);
   object.at("int64").get_to(device.int64);
@@ -102,17 +109,51 @@ DeviceInfo read_device(const nlohmann::json& object, const Kind& kind, int index
   return device;
 }
 
+/// Those of TVM's plug-in, which has no list.
+std::vector<DeviceInfo> cuda_devices() {
+  static const ffi::Function attribute = ffi::Function::GetGlobalRequired("runtime.GetDeviceAttr");
+  std::vector<DeviceInfo> devices;
+  for (int index = 0;; ++index) {
+    const auto ask = [&](tvm::runtime::DeviceAttrKind kind) {
+      return attribute(static_cast<int>(kDLCUDA), index, static_cast<int>(kind));
+    };
+    const auto exists = ask(tvm::runtime::kExist).as<int64_t>();
+    if (!exists || *exists == 0) return devices;
+    DeviceInfo device;
+    device.kind = "cuda";
+    device.index = index;
+    device.name = ask(tvm::runtime::kDeviceName).cast<ffi::String>();
+    std::string version = ask(tvm::runtime::kComputeVersion).cast<ffi::String>();
+    std::erase(version, '.');
+    device.architecture = "sm_" + version;
+    device.driver = device.architecture;
+    device.max_threads = ask(tvm::runtime::kMaxThreadsPerBlock).cast<int64_t>();
+    device.shared_bytes = ask(tvm::runtime::kMaxSharedMemoryPerBlock).cast<int64_t>();
+    device.fast_shared = true;
+    device.memory_bytes = ask(tvm::runtime::kTotalGlobalMemory).as<int64_t>().value_or(0);
+    device.compute_units = ask(tvm::runtime::kMultiProcessorCount).cast<int64_t>();
+    device.float16 = device.float64 = device.int64 = device.int8 = true;
+    devices.push_back(device);
+  }
+}
+
 DeviceList ask_plugin(const Kind& kind) {
   DeviceList list;
   list.help = kind.help;
   if (std::string reason = load_plugin(kind); !reason.empty()) {
     list.problem = fmt::format("the plug-in cannot be loaded: {}", reason);
+    if (kind.lister == nullptr) return list;
     list.help = fmt::format(
         "{} stands beside nnefc when both are built; name its folder in NNEF_PLUGIN_PATH",
         kind.plugin);
     return list;
   }
   try {
+    if (kind.lister == nullptr) {
+      list.devices = cuda_devices();
+      if (list.devices.empty()) list.problem = "the driver finds no GPU";
+      return list;
+    }
     const auto text = ffi::Function::GetGlobalRequired(kind.lister)().cast<ffi::String>();
     const auto object = nlohmann::json::parse(std::string(text));
     object.at("problem").get_to(list.problem);

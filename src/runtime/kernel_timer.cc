@@ -1,5 +1,6 @@
 #include "runtime/kernel_timer.h"
 
+#include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/string.h>
 
@@ -14,12 +15,29 @@ namespace nnef_runtime {
 namespace ffi = ::tvm::ffi;
 using Clock = std::chrono::steady_clock;
 
+namespace {
+
+/// Kernels of devices are only started by their calls.
+void wait_for_devices(ffi::PackedArgs args) {
+  constexpr int kFirstArgument = 4;
+  static const ffi::Function wait = ffi::Function::GetGlobalRequired("runtime.Device_StreamSync");
+  for (int i = kFirstArgument; i < args.size(); ++i) {
+    const auto tensor = args[i].as<ffi::Tensor>();
+    if (!tensor || tensor->device().device_type == kDLCPU) continue;
+    wait(tensor->device(), 0);
+    return;
+  }
+}
+
+}  // namespace
+
 struct KernelTimer::Record {
   std::vector<Call> calls;
   Clock::time_point start;
 
   /// Called around each call: the function, its name, whether it is before, ...
   void note(ffi::PackedArgs args) {
+    wait_for_devices(args);
     const auto now = Clock::now();
     if (args[2].cast<bool>()) {
       start = Clock::now();

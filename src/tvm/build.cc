@@ -1,5 +1,6 @@
 #include "tvm/build.h"
 
+#include "tvm/cuda_code.h"
 #include "tvm/ir_module.h"
 #include "tvm/prefetch.h"
 #include "tvm/target.h"
@@ -35,13 +36,17 @@ bool is_for_host(const Expr& function) {
 DeviceCode lower_for_device(const IRModule& prim_funcs, const Target& target) {
   TargetScope scope(target);
   const IRModule bound = run_pass(tir_pass::bind_target(target), prim_funcs);
-  std::vector<NamedFunction> host, kernels;
-  for (const NamedFunction& item :
-       functions_of(run_passes(bound, tir_pass::lowering_for_device()))) {
+  const IRModule split = run_passes(bound, tir_pass::lowering_to_kernels());
+  std::vector<NamedFunction> plans, host, kernels;
+  // Before it can be called, a host's half still has the target of both.
+  for (const NamedFunction& item : functions_of(split)) {
+    if (!function_attr(item.function, "tirx.kernel_launch_params")) plans.push_back(item);
+  }
+  for (const NamedFunction& item : functions_of(run_passes(split, tir_pass::lowering_of_calls()))) {
     (is_for_host(item.function) ? host : kernels).push_back(item);
   }
   return {run_passes(make_module(host), tir_pass::lowering_of_host()),
-          run_passes(make_module(kernels), tir_pass::lowering_of_kernels())};
+          run_passes(make_module(kernels), tir_pass::lowering_of_kernels()), plans};
 }
 
 ffi::Module build_host(const IRModule& host, const Target& target) {
@@ -52,6 +57,7 @@ ffi::Module build_host(const IRModule& host, const Target& target) {
 ffi::Module build_kernels(const IRModule& kernels, const Target& target) {
   TargetScope scope(target);
   const std::string kind = target_kind(target);
+  if (kind == "cuda") register_cuda_code();
   return ffi::Function::GetGlobalRequired("target.build." + kind)(kernels, target)
       .cast<ffi::Module>();
 }

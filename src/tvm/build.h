@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tvm/ir_module.h"
 #include "tvm/object.h"
 
 namespace nnef_tvm {
@@ -15,6 +16,7 @@ ffi::Module build_tir(const IRModule& prim_funcs, const Target& target);
 struct DeviceCode {
   IRModule host;
   IRModule kernels;
+  std::vector<NamedFunction> plans;  ///< what the host does, as host_plan() (launches.h) reads it
 };
 /// Lowers every PrimFunc of the module, whose loops are bound to threads, for a target with a host.
 DeviceCode lower_for_device(const IRModule& prim_funcs, const Target& target);

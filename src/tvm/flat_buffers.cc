@@ -1,9 +1,6 @@
 #include "tvm/flat_buffers.h"
 
-#include <tvm/ffi/rvalue_ref.h>
-
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tvm/ir.h"
@@ -69,8 +66,7 @@ class HiddenVariables {
   std::vector<Pair> pairs_;
 };
 
-IRModule flatten(ffi::RValueRef<ObjectRef> moved, const ObjectRef&) {
-  const auto module = as<IRModule>(*std::move(moved));
+IRModule flatten(const IRModule& module) {
   std::vector<NamedFunction> functions = functions_of(module);
   std::vector<HiddenVariables> hidden(functions.size());
   for (size_t i = 0; i < functions.size(); ++i) {
@@ -89,11 +85,6 @@ IRModule flatten(ffi::RValueRef<ObjectRef> moved, const ObjectRef&) {
 
 }  // namespace
 
-Pass flat_buffers() {
-  constexpr int kOptimizeLevel = 0;
-  const auto info = call<ObjectRef>("transform.PassInfo", kOptimizeLevel, "nnef_tvm.FlatBuffers",
-                                    Array<String>(), /*traceable=*/false);
-  return call<Pass>("transform.MakeModulePass", ffi::Function::FromTyped(flatten), info);
-}
+Pass flat_buffers() { return make_pass("nnef_tvm.FlatBuffers", flatten); }
 
 }  // namespace nnef_tvm

@@ -108,6 +108,11 @@ bool TirSchedule::is_parallel(const Loop& loop) const {
   return call<std::string>("s_tir.schedule.GetLoopIterType", handle_, loop) == "S";
 }
 
+bool TirSchedule::is_bound(const Loop& loop) const {
+  constexpr int kThreadBinding = 4;
+  return field<int>(node(loop), "kind") == kThreadBinding;
+}
+
 bool TirSchedule::has_trivial_binding(const Block& block) const {
   return call<bool>("s_tir.schedule.IsTrivialBinding", handle_, block);
 }

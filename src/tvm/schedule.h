@@ -44,6 +44,8 @@ class TirSchedule {
   bool is_output(const Block& block) const;
   /// Whether the loop's iterations are independent of each other.
   bool is_parallel(const Loop& loop) const;
+  /// Whether the loop's iterations are threads or groups of threads.
+  bool is_bound(const Loop& loop) const;
   /// Whether every iteration variable is one loop's variable.
   bool has_trivial_binding(const Block& block) const;
 

@@ -1,11 +1,26 @@
 #include "tvm/transform.h"
 
+#include <tvm/ffi/rvalue_ref.h>
+
+#include <utility>
+
 #include "tvm/flat_buffers.h"
+#include "tvm/vector_masks.h"
 
 namespace nnef_tvm {
 
 IRModule run_pass(const Pass& pass, const IRModule& module) {
   return call<IRModule>("transform.RunPass", pass, module);
+}
+
+Pass make_pass(const char* name, IRModule (*transform)(const IRModule& module)) {
+  constexpr int kOptimizeLevel = 0;
+  const auto info = call<ObjectRef>("transform.PassInfo", kOptimizeLevel, name, Array<String>(),
+                                    /*traceable=*/false);
+  const auto run = [transform](ffi::RValueRef<ObjectRef> module, const ObjectRef&) {
+    return transform(as<IRModule>(*std::move(module)));
+  };
+  return call<Pass>("transform.MakeModulePass", ffi::Function::FromTyped(run), info);
 }
 
 MaskedVectorsScope::MaskedVectorsScope() {
@@ -103,7 +118,7 @@ Array<Pass> loops_of_flat_buffers() {
       call<Pass>("tirx.transform.BF16ComputeLegalize"),
       call<Pass>("tirx.transform.NarrowDataType", /*target_bits=*/32),
       call<Pass>("s_tir.transform.LoopPartition"),
-      call<Pass>("tirx.transform.VectorizeLoop", /*enable_vectorize=*/true),
+      vectorize_loops(),
       call<Pass>("tirx.transform.StorageRewrite"),
       call<Pass>("s_tir.transform.HoistIfThenElse"),
       call<Pass>("tirx.transform.UnrollLoop"),
@@ -145,7 +160,7 @@ Array<Pass> code_for_cpu() {
   };
 }
 
-Array<Pass> lowering_for_device() {
+Array<Pass> lowering_to_kernels() {
   Array<Pass> passes = {
       call<Pass>("s_tir.transform.CanonicalizeLoop"),
       call<Pass>("s_tir.transform.LowerCrossThreadReduction"),
@@ -164,12 +179,14 @@ Array<Pass> lowering_for_device() {
       call<Pass>("s_tir.transform.ThreadSync", "shared"),
       call<Pass>("s_tir.transform.LowerThreadAllreduce"),
       call<Pass>("tirx.transform.SplitHostDevice"),
-      call<Pass>("tirx.transform.MakePackedAPI"),
-      call<Pass>("tirx.transform.SkipAssert"),
-      call<Pass>("tirx.transform.BF16StorageLegalize"),
   };
   append(passes, code);
   return passes;
+}
+
+Array<Pass> lowering_of_calls() {
+  return {call<Pass>("tirx.transform.MakePackedAPI"), call<Pass>("tirx.transform.SkipAssert"),
+          call<Pass>("tirx.transform.BF16StorageLegalize")};
 }
 
 Array<Pass> lowering_of_host() {

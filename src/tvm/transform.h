@@ -8,6 +8,9 @@ namespace nnef_tvm {
 /// Runs one pass. Passes that depend on the target read it from the current TargetScope (target.h).
 IRModule run_pass(const Pass& pass, const IRModule& module);
 
+/// A pass of our own among TVM's.
+Pass make_pass(const char* name, IRModule (*transform)(const IRModule& module));
+
 /// While it lives, this thread's passes turn vectors with a condition on each lane (`i < n`) into
 /// masked loads and stores instead of scalar loops.
 class MaskedVectorsScope {
@@ -67,7 +70,9 @@ Array<Pass> loops_for_cpu();
 /// Those from there to what a CPU's code generator takes.
 Array<Pass> code_for_cpu();
 /// From schedulable TIR to device code: functions come out as two, for the host and for the device.
-Array<Pass> lowering_for_device();
+Array<Pass> lowering_to_kernels();
+/// Makes the host's halves callable by the runtime.
+Array<Pass> lowering_of_calls();
 /// What each half of them still needs.
 Array<Pass> lowering_of_host();
 Array<Pass> lowering_of_kernels();

@@ -24,6 +24,7 @@ struct Properties {
   bool local_is_fast = false;  ///< memory of its own, not part of the global one
   uint64_t global_bytes = 0;
   uint64_t compute_units = 0;
+  uint64_t vector_floats = 0;     ///< of a vector that is one instruction
   std::vector<size_t> max_items;  ///< of a group, by dimension
 
   bool has_extension(const std::string& extension) const;

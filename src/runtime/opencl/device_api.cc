@@ -137,6 +137,7 @@ std::string describe_devices() {
                     {"fast_shared", properties.local_is_fast && !is_cpu},
                     {"memory_bytes", properties.global_bytes},
                     {"compute_units", properties.compute_units},
+                    {"vector_floats", properties.vector_floats},
                     {"float16", properties.has_extension("cl_khr_fp16")},
                     {"float64", properties.has_extension("cl_khr_fp64")},
                     {"int64", true},

@@ -90,6 +90,7 @@ std::string describe_devices() {
                     {"fast_shared", properties.type != VK_PHYSICAL_DEVICE_TYPE_CPU},
                     {"memory_bytes", properties.memory_bytes},
                     {"compute_units", 0},
+                    {"vector_floats", 0},
                     {"float16", properties.float16},
                     {"float64", properties.float64},
                     {"int64", properties.int64},

@@ -317,4 +317,9 @@ BlockInfo inspect(const TirSchedule& schedule, const Block& block) {
   return info;
 }
 
+bool reads_weight(const Access& access, const std::vector<Var>& weights) {
+  return std::any_of(weights.begin(), weights.end(),
+                     [&](const Var& weight) { return weight.same_as(access.buffer); });
+}
+
 }  // namespace nnef_tvm

@@ -70,4 +70,7 @@ struct BlockInfo {
 
 BlockInfo inspect(const TirSchedule& schedule, const Block& block);
 
+/// Whether it is one of the weights.
+bool reads_weight(const Access& access, const std::vector<Var>& weights);
+
 }  // namespace nnef_tvm

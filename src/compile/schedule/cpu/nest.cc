@@ -55,7 +55,7 @@ double pieces_outermost(const NestProblem& problem, const CpuTraits& traits) {
 double chunks_outermost(const NestProblem& problem, const Chunks& chunks, const CpuTraits& traits) {
   const double count = real(product(problem.tiles, chunks.axis) * chunks.count);
   const bool stays = problem.piece_bytes <= kCacheShare * traits.l2_bytes;
-  const bool cold = problem.piece_bytes > kCold * traits.l2_bytes;
+  const bool cold = problem.weights && problem.piece_bytes > kCold * traits.l2_bytes;
   return (cold ? kColdWeights : kUnhiddenWeights) * problem.piece_bytes *
          (stays ? 1 : count / traits.cores);
 }

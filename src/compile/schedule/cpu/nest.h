@@ -17,6 +17,7 @@ struct NestProblem {
   int64_t pieces = 1;
   double tile_bytes = 0;   ///< of operands that pieces share: the data of a convolution
   double piece_bytes = 0;  ///< of operands that tiles share: its weights
+  bool weights = false;    ///< they are weights, known when the model is compiled
   double result_bytes = 0;
   int64_t reduction = 1;        ///< steps of the innermost reduced axis
   int64_t outer_reduction = 1;  ///< of the others together

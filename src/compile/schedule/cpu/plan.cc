@@ -25,8 +25,11 @@ double operand_bytes(const BlockInfo& info, const Tile& tile, bool vector) {
   return sum;
 }
 
-NestProblem nest_problem(const BlockInfo& info, const Tile& tile) {
+NestProblem nest_problem(const BlockInfo& info, const Tile& tile, const std::vector<Var>& weights) {
   NestProblem problem;
+  problem.weights = std::all_of(info.reads.begin(), info.reads.end(), [&](const Access& read) {
+    return read.steps[tile.vector_axis].is_none() || reads_weight(read, weights);
+  });
   for (size_t axis : info.result_order()) {
     const TilePart* part = tile.part(axis);
     const int64_t extent = info.iterations[axis].extent;
@@ -47,12 +50,13 @@ NestProblem nest_problem(const BlockInfo& info, const Tile& tile) {
 }
 
 /// None where no operand is shared between pieces.
-std::optional<Nest> nest_of(const BlockInfo& info, const Tile& tile, const CpuTraits& traits) {
+std::optional<Nest> nest_of(const BlockInfo& info, const Tile& tile,
+                            const std::vector<Var>& weights, const CpuTraits& traits) {
   const bool shared = std::any_of(info.reads.begin(), info.reads.end(), [&](const Access& read) {
     return read.steps[tile.vector_axis].is_none();
   });
   if (!shared || tile.parts.empty()) return std::nullopt;
-  return choose_nest(nest_problem(info, tile), traits);
+  return choose_nest(nest_problem(info, tile, weights), traits);
 }
 
 bool is_possible(const Nest& nest, const NestProblem& problem) {
@@ -64,10 +68,11 @@ bool is_possible(const Nest& nest, const NestProblem& problem) {
          divides(problem.tiles[nest.chunks->axis], nest.chunks->count);
 }
 
-ReductionPlan tile_plan(const Tile& tile, const BlockInfo& info, const CpuTraits& traits) {
+ReductionPlan tile_plan(const Tile& tile, const BlockInfo& info, const std::vector<Var>& weights,
+                        const CpuTraits& traits) {
   return {.rule = ReductionPlan::Rule::kTile,
           .tile = tile,
-          .nest = nest_of(info, tile, traits),
+          .nest = nest_of(info, tile, weights, traits),
           .unrolled = tile.unrolled};
 }
 
@@ -99,7 +104,7 @@ std::vector<ReductionPlan> rank_reduction_plans(const BlockInfo& info,
   const size_t per_vector = limit == 1 ? 1 : kTilesPerVector;
   std::vector<ReductionPlan> plans;
   for (const Tile& tile : rank_tiles(tile_problem(info, weights), traits, per_vector, limit)) {
-    plans.push_back(tile_plan(tile, info, traits));
+    plans.push_back(tile_plan(tile, info, weights, traits));
   }
   if (const std::optional<double> row = row_reduction_cycles(info, traits)) {
     const auto place = std::find_if(plans.begin(), plans.end(), [&](const ReductionPlan& plan) {
@@ -121,7 +126,7 @@ bool complete_plan(ReductionPlan& plan, const BlockInfo& info, const std::vector
   if (!tile) return false;
   plan.tile = *tile;
   if (plan.nest) {
-    const NestProblem problem = nest_problem(info, *tile);
+    const NestProblem problem = nest_problem(info, *tile, weights);
     if (!is_possible(*plan.nest, problem)) return false;
     plan.nest->prefetches = fetches_ahead(problem, *plan.nest, traits);
   }

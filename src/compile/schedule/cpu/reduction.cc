@@ -13,11 +13,6 @@
 namespace nnef_tvm {
 namespace {
 
-bool reads_weight(const Access& access, const std::vector<Var>& weights) {
-  return std::any_of(weights.begin(), weights.end(),
-                     [&](const Var& weight) { return weight.same_as(access.buffer); });
-}
-
 /// Whether an operand can be copied so that pieces of one axis become innermost: the axis must be,
 /// by itself, one of the operand's.
 std::optional<size_t> own_axis(const Access& access, const Var& var) {

@@ -11,13 +11,27 @@ namespace nnef_tvm::gpu {
 namespace {
 
 constexpr int64_t kGroup = 128;              // threads of a group, where nothing else decides
-constexpr int64_t kMaxLanes = 4;             // of a vector, in shaders
-constexpr int64_t kVectorBytes = 16;         // of a load or store
+constexpr int64_t kGroupsPerCore = 16;       // where threads run one after another
+constexpr int64_t kMaxSequential = 64;       // such threads in a group
 constexpr int64_t kEnoughThreads = 1 << 14;  // to fill a device
 
 int64_t group_size(const GpuTraits& traits) { return std::min(kGroup, traits.max_threads); }
 
-/// The loops of a block in the order of its results' axes.
+/// Around all reductions: the results of one thread, its loops outermost.
+Loop fuse_all(TirSchedule& schedule, const std::vector<Loop>& loops) {
+  return loops.size() == 1 ? loops[0] : schedule.fuse(loops);
+}
+
+/// Threads that run one after another are few, so that there are groups for each core.
+int64_t threads_of_group(int64_t count, const GpuTraits& traits) {
+  const int64_t group = std::min(group_size(traits), std::max<int64_t>(1, count));
+  if (traits.runs_in_step() || !traits.vector_registers) return group;
+  const int64_t share = count / (kGroupsPerCore * traits.cores);
+  return greatest_divisor(count, std::clamp<int64_t>(share, 1, std::min(group, kMaxSequential)));
+}
+
+}  // namespace
+
 std::vector<Loop> result_loops(const TirSchedule& schedule, const BlockInfo& info) {
   const std::vector<Loop> all = schedule.loops(info.block);
   std::vector<Loop> loops;
@@ -34,39 +48,10 @@ std::vector<Loop> reduced_loops(const TirSchedule& schedule, const BlockInfo& in
   return loops;
 }
 
-/// How many neighbouring items one thread can take as a vector: all accesses are contiguous along
-/// the last axis, or stay in place, and no condition depends on it.
-int64_t vector_lanes(const BlockInfo& info) {
-  const size_t axis = info.result_order().back();
-  if (info.work.condition_depends[axis] || !info.writes[0].steps[axis].is_unit()) return 1;
-  int64_t bytes = info.writes[0].dtype.bits / 8;
-  for (const Access& read : info.reads) {
-    if (!read.steps[axis].is_none() && !read.steps[axis].is_unit()) return 1;
-    bytes = std::max<int64_t>(bytes, read.dtype.bits / 8);
-  }
-  // Booleans are no vectors in OpenCL.
-  const auto is_boolean_access = [](const Access& access) { return is_boolean(access.dtype); };
-  if (bytes == 0 || is_boolean_access(info.writes[0]) ||
-      std::any_of(info.reads.begin(), info.reads.end(), is_boolean_access)) {
-    return 1;
-  }
-  for (int64_t lanes = std::min(kMaxLanes, kVectorBytes / bytes); lanes > 1; lanes /= 2) {
-    if (info.iterations[axis].extent % lanes == 0) return lanes;
-  }
-  return 1;
-}
-
-/// Around all reductions: the results of one thread, its loops outermost.
-Loop fuse_all(TirSchedule& schedule, const std::vector<Loop>& loops) {
-  return loops.size() == 1 ? loops[0] : schedule.fuse(loops);
-}
-
-}  // namespace
-
 Loop bind_results(TirSchedule& schedule, const std::vector<Loop>& loops, int64_t count,
                   const GpuTraits& traits) {
-  const int64_t group = std::min(group_size(traits), std::max<int64_t>(1, count));
-  const std::vector<Loop> pieces = schedule.split(fuse_all(schedule, loops), {group});
+  const std::vector<Loop> pieces =
+      schedule.split(fuse_all(schedule, loops), {threads_of_group(count, traits)});
   schedule.bind(pieces[0], "blockIdx.x");
   schedule.bind(pieces[1], "threadIdx.x");
   return pieces[1];
@@ -75,9 +60,10 @@ Loop bind_results(TirSchedule& schedule, const std::vector<Loop>& loops, int64_t
 void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const GpuTraits& traits) {
   std::vector<Loop> loops = result_loops(schedule, info);
   schedule.reorder(loops);
-  const int64_t lanes = vector_lanes(info);
+  const int64_t lanes = vector_lanes(schedule, info, info.result_order().back(), traits);
   int64_t count = info.volume();
-  if (lanes > 1 && count / lanes >= kEnoughThreads / 4) {
+  const bool enough = traits.vector_registers || count / lanes >= kEnoughThreads / 4;
+  if (lanes > 1 && enough) {
     const std::vector<Loop> pieces = schedule.split(loops.back(), {lanes});
     loops.back() = pieces[0];
     bind_results(schedule, loops, count / lanes, traits);
@@ -85,31 +71,6 @@ void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const Gp
     return;
   }
   bind_results(schedule, loops, count, traits);
-}
-
-namespace {
-
-/// A reduction's loops over results, made the outer ones, and over what it reduces.
-std::pair<std::vector<Loop>, std::vector<Loop>> ordered_loops(TirSchedule& schedule,
-                                                              const BlockInfo& info) {
-  const std::vector<Loop> results = result_loops(schedule, info);
-  const std::vector<Loop> reductions = reduced_loops(schedule, info);
-  std::vector<Loop> order = results;
-  order.insert(order.end(), reductions.begin(), reductions.end());
-  schedule.reorder(order);
-  return {results, reductions};
-}
-
-}  // namespace
-
-void schedule_reduction(TirSchedule& schedule, const BlockInfo& info, const GpuTraits& traits) {
-  const std::optional<BlockInfo> epilogue = epilogue_of(schedule, info);
-  const auto [results, reductions] = ordered_loops(schedule, info);
-  const Block store = schedule.cache_write(info.block, 0, "local");
-  const Loop thread = bind_results(schedule, results, info.spatial_volume(), traits);
-  schedule.reverse_compute_at(store, thread, /*preserve_unit_loops=*/true);
-  if (epilogue) schedule.reverse_compute_inline(epilogue->block);
-  schedule.decompose_reduction(info.block, reductions.front());
 }
 
 bool wants_group_reduction(const BlockInfo& info, const GpuTraits& traits) {
@@ -121,7 +82,11 @@ bool wants_group_reduction(const BlockInfo& info, const GpuTraits& traits) {
 void schedule_group_reduction(TirSchedule& schedule, const BlockInfo& info,
                               const GpuTraits& traits) {
   const std::optional<BlockInfo> epilogue = epilogue_of(schedule, info);
-  const auto [results, reductions] = ordered_loops(schedule, info);
+  const std::vector<Loop> results = result_loops(schedule, info);
+  const std::vector<Loop> reductions = reduced_loops(schedule, info);
+  std::vector<Loop> order = results;
+  order.insert(order.end(), reductions.begin(), reductions.end());
+  schedule.reorder(order);
   const Loop result = fuse_all(schedule, results);
   const std::vector<Loop> pieces =
       schedule.split(fuse_all(schedule, reductions), {group_size(traits)});
