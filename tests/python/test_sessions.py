@@ -280,3 +280,16 @@ def test_devices(kind):
     executable = tvm.compile(with_constants(), relax_pipeline=nnef_tvm.pipeline(kind))
     device = tvm.device(kind, 0)
     close(relax.VirtualMachine(executable, device)["main"](tvm.runtime.tensor(ARRAYS[0], device)).numpy())
+
+
+def test_beside_another_copy_of_the_compiler():
+    """Plug-ins and libraries bring copies of its code, and TVM's registry is one for all of them."""
+    script = """import ctypes, sys, tvm
+ctypes.CDLL(sys.argv[1]).nnef_register_kernels()
+sys.path.insert(0, sys.argv[2])
+import nnef_tvm, numpy as np
+graph = b"version 1.0; graph G(x) -> (y) { x = external(shape = [4]); y = exp(x); }"
+print(nnef_tvm.Session(nnef_tvm.compile(graph))(np.zeros(4, "float32")))"""
+    door = ROOT / "build/release/libkernel_door.so"
+    result = subprocess.run([sys.executable, "-c", script, door, ROOT / "python"], capture_output=True, text=True)
+    assert result.stdout.strip() == "[1. 1. 1. 1.]", result.stderr
