@@ -7,17 +7,33 @@
 namespace nnefc {
 namespace {
 
+nnef_runtime::TensorSpec spec_of(const nnef_tvm::ImportedTensor& tensor) {
+  nnef_runtime::TensorSpec spec{tensor.name, tensor.dtype, {}};
+  for (const nnef::Dim& extent : tensor.shape)
+    spec.shape.push_back(extent.known() ? extent.value() : -1);
+  if (!nnef::known(tensor.shape)) spec.extents = tensor.shape;
+  return spec;
+}
+
 std::vector<nnef_runtime::TensorSpec> specs(const std::vector<nnef_tvm::ImportedTensor>& tensors) {
   std::vector<nnef_runtime::TensorSpec> result;
-  for (const auto& tensor : tensors) result.push_back({tensor.name, tensor.dtype, tensor.shape});
+  for (const auto& tensor : tensors) result.push_back(spec_of(tensor));
+  return result;
+}
+
+std::vector<nnef_runtime::ShapeCondition> specs(const std::vector<nnef::Condition>& conditions) {
+  std::vector<nnef_runtime::ShapeCondition> result;
+  for (const nnef::Condition& condition : conditions) {
+    const bool equal = condition.kind == nnef::Condition::Kind::equal;
+    result.push_back({condition.left, equal, condition.right, condition.reason});
+  }
   return result;
 }
 
 std::vector<nnef_runtime::StateSpec> specs(std::vector<nnef_tvm::ImportedState> states) {
   std::vector<nnef_runtime::StateSpec> result;
   for (auto& state : states) {
-    const auto& [name, relax_name, dtype, shape] = state.tensor;
-    result.push_back({{name, dtype, shape}, state.label, std::move(state.initial)});
+    result.push_back({spec_of(state.tensor), state.label, std::move(state.initial)});
   }
   return result;
 }
@@ -49,6 +65,7 @@ std::optional<nnef_tvm::Compiled> compile_graph(const nnef::Graph& graph,
       graph, {.keep_params = true, .lowerings = std::move(lowerings)}, diagnostics);
   if (!imported) return std::nullopt;
   nnef_tvm::CompileOptions with_sources = options;
+  with_sources.conditions = specs(graph.conditions);
   for (const auto& [variable, operation] : imported->operations) {
     with_sources.sources[variable] = {operation.name, operation.tensor, operation.source};
   }
@@ -71,10 +88,10 @@ std::unique_ptr<nnef_runtime::Session> create_session(nnef_tvm::Compiled compile
                                                       nnef::Diagnostics& diagnostics) {
   nnef_runtime::SessionOptions on_device = options;
   on_device.device = compiled.device;
-  return nnef_runtime::Session::create(std::move(compiled.executable),
-                                       std::move(compiled.parameters), std::move(compiled.inputs),
-                                       std::move(compiled.outputs), on_device, diagnostics,
-                                       std::move(compiled.states), std::move(compiled.program));
+  return nnef_runtime::Session::create(
+      std::move(compiled.executable), std::move(compiled.parameters), std::move(compiled.inputs),
+      std::move(compiled.outputs), on_device, diagnostics, std::move(compiled.states),
+      std::move(compiled.program), std::move(compiled.conditions));
 }
 
 }  // namespace nnefc

@@ -136,6 +136,16 @@ std::optional<std::vector<Tensor>> gather_inputs(const Session& session,
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < specs.size(); ++i) {
     const auto& file = (*given)[i];
+    if (!file && !specs[i].extents.empty()) {
+      diagnostics
+          .file_error("nnefc/input-extents", "", std::nullopt,
+                      fmt::format("input '{}' has shape {}: no tensor can be drawn for it",
+                                  specs[i].name, nnef::to_string(specs[i].extents)))
+          .help(fmt::format("give one: --input {}=FILE.npy, or its shape when the model is loaded: "
+                            "--shape NAME=1,128",
+                            specs[i].name));
+      continue;
+    }
     const auto tensor = file ? to_tensor(file->data, specs[i], file->path, diagnostics)
                              : random_tensor(specs[i], i);
     if (tensor) inputs.push_back(*tensor);

@@ -56,7 +56,10 @@ std::string describe(const nnef::Tensor& tensor) {
 
 ordered_json tensor_json(const nnef::Tensor& tensor) {
   auto shape = ordered_json::array();
-  for (const nnef::Dim extent : *tensor.shape) shape.push_back(extent.value());
+  for (const nnef::Dim& extent : *tensor.shape) {
+    shape.push_back(extent.known() ? ordered_json(extent.value())
+                                   : ordered_json(nnef::to_string(extent)));
+  }
   return {{"name", tensor.name}, {"dtype", nnef::to_string(tensor.dtype)}, {"shape", shape}};
 }
 
@@ -80,9 +83,12 @@ void print_text(const nnef::Graph& graph, const Summary& summary) {
     fmt::print("state  {}, label '{}'\n", describe(graph[state]), label);
   fmt::print("parameters {} in {} variables\n", with_unit(static_cast<double>(summary.parameters)),
              summary.variables);
-  fmt::print("multiply-accumulates {}\n", summary.macs.valid()
+  fmt::print("multiply-accumulates {}\n", summary.macs.known()
                                               ? with_unit(static_cast<double>(summary.macs.value()))
-                                              : "beyond 64 bits");
+                                          : summary.macs.valid() ? nnef::to_string(summary.macs)
+                                                                 : "beyond 64 bits");
+  for (const nnef::Condition& condition : graph.conditions)
+    fmt::print("requires {}\n", nnef::to_string(condition));
   fmt::print("operations {}\n", summary.operations);
   for (const auto& [name, count] : summary.operators) fmt::print("  {:5} {}\n", count, name);
 }
@@ -101,7 +107,9 @@ void print_json(const nnef::Graph& graph, const Summary& summary) {
   }
   json["parameters"] = summary.parameters;
   json["variables"] = summary.variables;
-  json["macs"] = summary.macs.valid() ? ordered_json(summary.macs.value()) : ordered_json(nullptr);
+  json["macs"] = summary.macs.known()   ? ordered_json(summary.macs.value())
+                 : summary.macs.valid() ? ordered_json(nnef::to_string(summary.macs))
+                                        : ordered_json(nullptr);
   json["operations"] = summary.operations;
   json["operators"] = summary.operators;
   fmt::print("{}\n", json.dump());

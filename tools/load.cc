@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <utility>
 
@@ -20,17 +19,14 @@
 namespace nnefc {
 namespace {
 
+/// Integers and symbols: "B,3,224,224"
 std::optional<nnef::Shape> parse_shape(std::string_view text) {
   nnef::Shape shape;
   while (!text.empty()) {
-    int64_t extent = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
-    if (error != std::errc()) return std::nullopt;
-    shape.emplace_back(extent);
-    text.remove_prefix(end - text.data());
-    if (text.empty()) break;
-    if (text.front() != ',' || text.size() == 1) return std::nullopt;
-    text.remove_prefix(1);
+    const size_t comma = std::min(text.find(','), text.size());
+    shape.push_back(nnef::parse_dim(text.substr(0, comma)));
+    if (!shape.back().valid() || comma + 1 == text.size()) return std::nullopt;
+    text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return shape;
 }
@@ -123,7 +119,9 @@ std::optional<nnef::Graph> load(const std::string& path, const ModelOptions& opt
           .file_error(
               "nnefc/argument", "", std::nullopt,
               fmt::format("--shape '{}': '{}' is no list of extents", text, assignment->second))
-          .help("write --shape NAME=1,3,224,224");
+          .help(
+              "write --shape NAME=1,3,224,224, or a symbol where any extent will do: "
+              "NAME=B,3,224,224");
       return std::nullopt;
     }
     load_options.input_shapes[assignment->first] = *shape;

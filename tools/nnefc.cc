@@ -29,7 +29,8 @@ void add_inputs(CLI::App& command, nnefc::ModelOptions& options) {
       ->allow_extra_args(false);
   command
       .add_option("--shape", options.shapes,
-                  "Replace the shape of an input; the rank stays: x=1,3,224,224")
+                  "Replace the shape of an input; the rank stays: x=1,3,224,224. A name "
+                  "stands for any extent, the same one wherever it stands: x=B,3,H,W")
       ->type_name("NAME=EXTENTS")
       ->allow_extra_args(false);
   command

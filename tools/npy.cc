@@ -270,7 +270,7 @@ class NpyReader {
 
 std::string make_header(const std::string& descr, const nnef::Shape& shape) {
   std::string extents;
-  for (const nnef::Dim extent : shape) extents += fmt::format("{}, ", extent.value());
+  for (const nnef::Dim& extent : shape) extents += fmt::format("{}, ", extent.value());
   if (shape.size() > 1) extents.resize(extents.size() - 2);
   if (shape.size() == 1) extents.resize(extents.size() - 1);
   std::string text =

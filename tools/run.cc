@@ -164,6 +164,25 @@ std::optional<std::vector<nnef::TensorValue>> input_values(const nnef::Graph& gr
   return values;
 }
 
+/// Gives inputs with symbols the shapes of their files, unless options do; whether there were any.
+bool add_input_shapes(const nnef::Graph& graph, const std::vector<std::string>& files,
+                      ModelOptions& options, nnef::Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  for (const nnef::TensorRef input : graph.inputs) names.push_back(graph[input].name);
+  if (std::ranges::all_of(graph.inputs,
+                          [&](const auto input) { return nnef::known(*graph[input].shape); })) {
+    return false;
+  }
+  const auto given = read_inputs(names, files, false, diagnostics);
+  if (!given) return false;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string shape = nnef::to_string((*given)[i]->data.shape);
+    if (!nnef::known(*graph[graph.inputs[i]].shape))
+      options.shapes.push_back(names[i] + "=" + shape.substr(1, shape.size() - 2));
+  }
+  return true;
+}
+
 std::vector<NamedState> states_of(const nnef::Graph& graph, const nnef::Reference& reference) {
   std::vector<NamedState> states;
   for (const auto& [variable, label] : nnef::state_variables(graph)) {
@@ -189,8 +208,10 @@ std::optional<Results> run_reference(const RunOptions& options, nnef::Diagnostic
   const Progress progress("evaluating " + options.model);
   ModelOptions as_evaluated = options.options;
   as_evaluated.compounds = Compounds::as_evaluated;
-  const auto graph = load(options.model, as_evaluated, diagnostics);
-  if (!graph) return std::nullopt;
+  auto graph = load(options.model, as_evaluated, diagnostics);
+  if (graph && add_input_shapes(*graph, options.inputs, as_evaluated, diagnostics))
+    graph = load(options.model, as_evaluated, diagnostics);
+  if (!graph || diagnostics.has_errors()) return std::nullopt;
   const auto reference = nnef::Reference::create(*graph, diagnostics);
   const auto inputs = reference ? input_values(*graph, options.inputs, diagnostics) : std::nullopt;
   const bool loaded = inputs && (options.load_state.empty() ||

@@ -63,7 +63,7 @@ std::optional<tvm::ffi::Tensor> to_tensor(const nnef::TensorData& data,
   const auto converted = converted_input(data, item_type(spec.dtype), spec.name, path, diagnostics);
   if (!converted) return std::nullopt;
   std::vector<int64_t> shape;
-  for (const nnef::Dim extent : data.shape) shape.push_back(extent.value());
+  for (const nnef::Dim& extent : data.shape) shape.push_back(extent.value());
   tvm::ffi::Tensor tensor = nnef_runtime::allocate(spec.dtype, shape);
   if (!converted->bytes.empty()) {
     std::memcpy(tensor.data_ptr(), converted->bytes.data(), converted->bytes.size());

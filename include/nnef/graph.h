@@ -41,11 +41,18 @@ struct Tuple {
   std::vector<Value> items;
 };
 
-/// What an argument or a result can be: a literal, a tensor, or an array or tuple of them.
-/// monostate = absent.
-struct Value
-    : std::variant<std::monostate, bool, int64_t, double, std::string, TensorRef, Array, Tuple> {
+/// What an argument or a result can be: a literal, a tensor, an extent with symbols (never one that
+/// is an integer), or an array or tuple of them. monostate = absent.
+struct Value : std::variant<std::monostate, bool, int64_t, double, std::string, TensorRef, Array,
+                            Tuple, Dim> {
   using variant::variant;
+  Value(Dim extent) {  // NOLINT(google-explicit-constructor): as for the other alternatives
+    if (extent.known()) {
+      emplace<int64_t>(extent.value());
+    } else {
+      emplace<Dim>(std::move(extent));
+    }
+  }
 
   template <typename T>
   const T* get() const {
@@ -57,6 +64,9 @@ struct Value
   }
 };
 bool operator==(const Value& a, const Value& b);
+
+/// The extent that a literal is; invalid for what is no integer.
+Dim extent_of(const Value& value);
 
 struct Argument {
   std::string name;
@@ -135,6 +145,18 @@ struct CustomDeclaration {
   std::string text;  ///< "fragment f(x: tensor<scalar>, a: integer = 1) -> (y: tensor<scalar>);"
 };
 
+/// What must hold of the symbols' values, or the graph means nothing.
+struct Condition {
+  enum class Kind : uint8_t { at_least, equal };
+  Dim left;
+  Kind kind;
+  Dim right;
+  std::string reason;  ///< "'conv' at graph.nnef:12:5"
+};
+
+/// "S >= 3 ('conv' at graph.nnef:12)"
+std::string to_string(const Condition& condition);
+
 struct Graph {
   std::string name;
   std::vector<std::string> extensions;
@@ -143,6 +165,7 @@ struct Graph {
   std::vector<Operation> operations;  ///< topological; external, constant, variable included
   std::vector<TensorRef> inputs;
   std::vector<TensorRef> outputs;
+  std::vector<Condition> conditions;  ///< those that bounds of symbols do not imply
 
   const Tensor& operator[](TensorRef ref) const { return tensors[ref.index]; }
   Tensor& operator[](TensorRef ref) { return tensors[ref.index]; }
@@ -191,11 +214,14 @@ class OpView {
   const std::string& string(std::string_view name) const;
   std::vector<int64_t> integers(std::string_view name) const;
   std::vector<std::pair<int64_t, int64_t>> pairs(std::string_view name) const;
+  /// A list of integers, some of which may have symbols.
+  Shape extent_list(std::string_view name) const;
 
   /// Results of shape inference (Operation::resolved).
   std::vector<int64_t> resolved_integers(std::string_view name) const;
   std::vector<std::pair<int64_t, int64_t>> resolved_pairs(std::string_view name) const;
   int64_t resolved_integer(std::string_view name) const;
+  Shape resolved_extents(std::string_view name) const;
 
   /// Results: the tensor, or the tensors of an array result.
   TensorRef result(std::string_view name) const;

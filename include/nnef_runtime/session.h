@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "nnef/diagnostic.h"
+#include "nnef/shape.h"
 #include "nnef_runtime/program.h"
 
 namespace nnef_runtime {
@@ -19,7 +20,18 @@ namespace nnef_runtime {
 struct TensorSpec {
   std::string name;  ///< the name in the model (not the sanitised one)
   DLDataType dtype;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape;  ///< -1 where the extent depends on the run
+  /// The same, with symbols; empty where all extents are numbers. Inputs that share a symbol have
+  /// one extent there.
+  nnef::Shape extents{};
+};
+
+/// What must hold of the symbols of inputs for a run to mean anything.
+struct ShapeCondition {
+  nnef::Dim left;
+  bool equal;  ///< left == right; else left >= right
+  nnef::Dim right;
+  std::string reason;  ///< what asks for it: "'conv' at graph.nnef:12"
 };
 
 /// A variable that the model updates: runs read its value, and replace it when they are done.
@@ -56,7 +68,8 @@ class Session {
                                          std::vector<TensorSpec> outputs,
                                          const SessionOptions& options,
                                          nnef::Diagnostics& diagnostics,
-                                         std::vector<StateSpec> states = {}, Program program = {});
+                                         std::vector<StateSpec> states = {}, Program program = {},
+                                         std::vector<ShapeCondition> conditions = {});
   ~Session();
 
   const std::vector<TensorSpec>& inputs() const;

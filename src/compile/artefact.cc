@@ -123,6 +123,7 @@ bool assemble(const Compiled& compiled, const std::string& library, const std::s
   metadata.cpu_features = compiled.cpu_features;
   metadata.inputs = compiled.inputs;
   metadata.outputs = compiled.outputs;
+  metadata.conditions = compiled.conditions;
   metadata.program = compiled.program;
   append_weights(out, compiled, metadata);
 

@@ -234,6 +234,7 @@ std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOpt
                   .parameter_names = std::move(names),
                   .inputs = std::move(interface.inputs),
                   .outputs = std::move(interface.outputs),
+                  .conditions = options.conditions,
                   .states = std::move(interface.states),
                   .target_json = target_json(target),
                   .device = device_name(chosen),

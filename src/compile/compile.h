@@ -21,6 +21,8 @@ struct CompileOptions {
   std::string target = "llvm";
   WinogradUse winograd = WinogradUse::kWherePays;
   TuningOptions tuning = {};  ///< by default no database, and no measurements
+  /// What the module takes for granted of its inputs' symbols: sessions check it.
+  std::vector<nnef_runtime::ShapeCondition> conditions = {};
   /// Where main's variables come from, by their names, as profiles are to say it.
   std::map<std::string, nnef_runtime::OperationSpec> sources = {};
 };
@@ -33,6 +35,7 @@ struct Compiled {
   std::vector<std::string> parameter_names;  ///< of the Relax variables
   std::vector<nnef_runtime::TensorSpec> inputs;
   std::vector<nnef_runtime::TensorSpec> outputs;
+  std::vector<nnef_runtime::ShapeCondition> conditions;
   std::vector<nnef_runtime::StateSpec> states;
   std::string target_json;
   std::string device;  ///< that the code was compiled for, as "opencl:0"; empty for the CPU

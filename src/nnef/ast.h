@@ -130,10 +130,17 @@ struct GraphDefinition {
   Location where;
 };
 
+/// tract: what holds of symbols, as it is written.
+struct Assertion {
+  std::string text;
+  Location where;
+};
+
 struct Document {
   SourcePtr source;
   Dialect dialect = Dialect::khronos;
-  std::vector<Identifier> symbols;     ///< tract: extents that are known only when the model runs
+  std::vector<Identifier> symbols;  ///< tract: extents that are known only when the model runs
+  std::vector<Assertion> assertions;
   std::vector<Identifier> extensions;  ///< tract: whole lines, without the keyword
   std::vector<Fragment> fragments;
   std::optional<GraphDefinition> graph;  ///< absent in a library (stdlib.nnef) and after errors

@@ -78,6 +78,34 @@ std::optional<Value> integer_arithmetic(char symbol, int64_t a, int64_t b, Evalu
   return Value(result);
 }
 
+/// Of extents, one of which has symbols.
+std::optional<Value> extent_arithmetic(std::string_view symbol, const Dim& a, const Dim& b,
+                                       EvaluationFault& fault) {
+  const Dim difference = a - b;
+  Dim result;
+  std::optional<bool> holds;
+  const auto decide = [&](int64_t least) {
+    if (difference.least() >= least) holds = true;
+    if (difference.most() < least) holds = false;
+  };
+  if (symbol == "+") result = a + b;
+  if (symbol == "-") result = difference;
+  if (symbol == "*") result = a * b;
+  if (symbol == "/") result = floor_div(a, b);
+  if (symbol == ">=" || symbol == "<") decide(0);
+  if (symbol == ">" || symbol == "<=") decide(1);
+  if (symbol == "==" || symbol == "!=") {
+    if (a == b) holds = true;
+    if (difference.least() > 0 || difference.most() < 0) holds = false;
+  }
+  if (holds) return Value(*holds == (symbol != "<" && symbol != "<=" && symbol != "!="));
+  if (result.valid()) return Value(result);
+  return fail(
+      fault, "expand/symbol-arithmetic",
+      fmt::format("{} {} {} depends on the values of symbols", to_string(a), symbol, to_string(b)),
+      "give the shape of the input that has the symbol: --shape NAME=1,128");
+}
+
 std::optional<Value> scalar_arithmetic(char symbol, double a, double b, EvaluationFault& fault) {
   double result = 0;
   switch (symbol) {
@@ -190,7 +218,8 @@ std::optional<Value> to_integer(const Value& value, EvaluationFault& fault) {
     return Value(static_cast<int64_t>(*scalar));
   }
   const auto* text = value.get<std::string>();
-  if (!text) return value.get<int64_t>() ? std::optional(value) : type_fault(fault, "integer");
+  const bool whole = value.get<int64_t>() || value.get<Dim>();
+  if (!text) return whole ? std::optional(value) : type_fault(fault, "integer");
   int64_t result = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), result);
   if (error == std::errc() && end == text->data() + text->size()) return Value(result);
@@ -269,6 +298,10 @@ std::optional<Value> evaluate_unary(std::string_view symbol, const Value& operan
   if (symbol == "!" && operand.get<bool>()) return Value(!*operand.get<bool>());
   if (symbol == "+" && (operand.get<int64_t>() || operand.get<double>())) return operand;
   if (symbol == "-" && operand.get<double>()) return Value(-*operand.get<double>());
+  if (const auto* extent = operand.get<Dim>()) {
+    if (symbol == "+") return operand;
+    if (symbol == "-") return Value(Dim(0) - *extent);
+  }
   if (const auto* integer = operand.get<int64_t>(); integer && symbol == "-") {
     if (*integer != std::numeric_limits<int64_t>::min()) return Value(-*integer);
     return fail(fault, "expand/overflow",
@@ -284,6 +317,9 @@ std::optional<Value> evaluate_binary(std::string_view symbol, const Value& left,
     if (!items) return type_fault(fault, symbol);
     return Value(std::ranges::find(*items, left) != items->end());
   }
+  const bool symbols = left.get<Dim>() || right.get<Dim>();
+  if (symbols && extent_of(left).valid() && extent_of(right).valid())
+    return extent_arithmetic(symbol, extent_of(left), extent_of(right), fault);
   constexpr std::string_view kArithmetic = "+-*/^";
   if (symbol.size() != 1 || kArithmetic.find(symbol[0]) == std::string_view::npos) {
     return compare(symbol, left, right, fault);

@@ -263,6 +263,7 @@ std::optional<Graph> Expander::expand() {
   graph_.name = document_.graph->name;
   reserve_names();
   add_custom_declarations();
+  if (dynamic_) declare_symbols();
   for (const ast::Assignment& assignment : document_.graph->body) {
     root_ = first_name(*assignment.left);
     first_fresh_ = graph_.tensors.size();
@@ -271,6 +272,7 @@ std::optional<Graph> Expander::expand() {
   }
   collect_interface();
   if (dynamic_) {
+    add_assertions();
     remove_unused();
     report_without_rule();
   } else {

@@ -112,7 +112,9 @@ Expander::Result Expander::subscript(const Expr& expr, Frame& frame) {
   const Result index = evaluate(*expr.items[1], frame);
   if (!index) return std::nullopt;
   EvaluationFault fault;
-  return checked(evaluate_item(*base, *index->get<int64_t>(), fault), fault, expr.where, frame);
+  const auto* place = index->get<int64_t>();
+  if (!place) return checked(evaluate_binary("[]", *base, *index, fault), fault, expr.where, frame);
+  return checked(evaluate_item(*base, *place, fault), fault, expr.where, frame);
 }
 
 Expander::Result Expander::range(const Expr& expr, Frame& frame) {

@@ -62,7 +62,7 @@ const Expr* Expander::argument_of(const Expr& expr, std::string_view name, size_
 
 Expander::Result Expander::symbol(const Expr& expr, const Frame& frame) {
   const auto found = symbols_.find(expr.text);
-  if (found != symbols_.end()) return Value(found->second);
+  if (found != symbols_.end()) return Value(found->second);  // an integer, or an extent
   return fail("expand/symbol", expr.where,
               fmt::format("the extent '{}' is a symbol, and its value is not known", expr.text),
               frame, "give the shape of the input that has it: --shape NAME=1,128");
@@ -84,7 +84,7 @@ std::optional<Shape> Expander::external_shape(const Expr& expr, Frame& frame,
     }
     for (size_t i = 0; i < shape.size(); ++i) {
       const Expr& item = *expr.items[i];
-      if (!shape[i].valid() || shape[i].value() < 1) {
+      if (!shape[i].valid() || shape[i].least() < 1) {
         fail("infer/input-positive", expr.where,
              fmt::format("the shape {} given for input '{}' has an extent below 1",
                          to_string(shape), name),
@@ -92,10 +92,10 @@ std::optional<Shape> Expander::external_shape(const Expr& expr, Frame& frame,
         return std::nullopt;
       }
       if (item.kind != Expr::Kind::identifier || frame.values.contains(item.text)) continue;
-      const auto [place, fresh] = symbols_.emplace(item.text, shape[i].value());
-      if (!fresh && place->second != shape[i].value()) {
+      const auto [place, fresh] = symbols_.emplace(item.text, shape[i]);
+      if (!fresh && !(place->second == shape[i])) {
         fail("expand/symbol-values", item.where,
-             fmt::format("the symbol '{}' would be {} and {}", item.text, place->second,
+             fmt::format("the symbol '{}' would be {} and {}", item.text, to_string(place->second),
                          to_string(shape[i])),
              frame, "inputs that share a symbol have one extent there");
         return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<Shape> Expander::external_shape(const Expr& expr, Frame& frame,
       as_attribute(*value, array_of(primitive_type(DType::integer)), "shape", argument, frame);
   if (!extents) return std::nullopt;
   Shape shape;
-  for (const Value& item : *items_of(*extents)) shape.emplace_back(*item.get<int64_t>());
+  for (const Value& item : *items_of(*extents)) shape.push_back(extent_of(item));
   return shape;
 }
 
@@ -135,7 +135,7 @@ Expander::Result Expander::external(const Expr& expr, Frame& frame, const Target
     item = found->item;
   }
   Array extents;
-  for (const Dim extent : *shape) extents.items.emplace_back(extent.value());
+  for (const Dim& extent : *shape) extents.items.emplace_back(extent);
   std::vector<CallArgument> arguments{{std::move(extents), shape_expr->where, false}};
   Result result = emit(*Declarations::standard().find("external"), std::move(arguments), dtype,
                        dtype, expr.where, frame, target);
@@ -160,7 +160,11 @@ Expander::Result Expander::variable(const Expr& expr, Frame& frame, const Target
                 frame);
   }
   Shape shape;
-  for (const Value& item : *items_of(*extents)) shape.emplace_back(*item.get<int64_t>());
+  for (const Value& item : *items_of(*extents)) shape.push_back(extent_of(item));
+  if (!known(shape)) {
+    return fail("expand/attribute", shape_expr->where,
+                fmt::format("the shape {} of a variable has symbols", to_string(shape)), frame);
+  }
   DType dtype = expr.type_argument ? expr.type_argument->primitive : DType::scalar;
   TensorDataPtr data;
   if (inputs_.read_variable) {
@@ -216,7 +220,7 @@ Expander::Result Expander::dynamic_shape_of(const Expr& expr, Frame& frame) {
   Array extents;
   if (!ref) return Value(extents);
   if (!graph_[*ref].shape) return std::nullopt;  // reported where it was made
-  for (const Dim extent : *graph_[*ref].shape) extents.items.emplace_back(extent.value());
+  for (const Dim& extent : *graph_[*ref].shape) extents.items.emplace_back(extent);
   return Value(std::move(extents));
 }
 

@@ -156,6 +156,11 @@ class Expander {
 
   const ast::Expr* argument_of(const ast::Expr& expr, std::string_view name, size_t position) const;
   Result symbol(const ast::Expr& expr, const Frame& frame);
+  // tract_symbols.cc
+  /// What symbols are: extents of the shapes that are given, or symbols with bounds.
+  void declare_symbols();
+  /// What the bounds of symbols do not say becomes conditions of the graph.
+  void add_assertions();
   std::optional<Shape> external_shape(const ast::Expr& expr, Frame& frame, const std::string& name);
   Result dynamic_unary(const ast::Expr& expr, Frame& frame, const Target& target);
   Result dynamic_shape_of(const ast::Expr& expr, Frame& frame);
@@ -172,8 +177,9 @@ class Expander {
   /// Makes the arguments what the declaration asks for. Sets `binding` to what '?' is.
   bool adapt(const ast::Fragment& fragment, std::vector<CallArgument>& arguments,
              std::optional<DType>& binding, const Frame& frame);
-  /// A value where a tensor is expected: an array becomes one.
-  Result as_tensor(const Value& value, const Location& where, const Frame& frame);
+  /// A value where a tensor is expected: an array becomes one, of at most `rank` axes.
+  Result as_tensor(const Value& value, const Location& where, const Frame& frame,
+                   size_t rank = SIZE_MAX);
   /// A value where an attribute is expected: a tensor becomes its items, which must be known.
   Result as_attribute(const Value& value, const ast::Type& type, std::string_view name,
                       const CallArgument& argument, const Frame& frame);
@@ -191,9 +197,9 @@ class Expander {
   const std::function<bool(std::string_view)>& keep_;
   Diagnostics& diagnostics_;
   const ExpansionInputs& inputs_;
-  const bool dynamic_;  ///< the dialect is tract's: types are those of the values
-  KnownValues known_;   ///< tract: of tensors that depend on no input
-  std::map<std::string, int64_t, std::less<>> symbols_;  ///< tract: extents that are given
+  const bool dynamic_;          ///< the dialect is tract's: types are those of the values
+  KnownValues known_;           ///< tract: of tensors that depend on no input
+  DimValues symbols_;           ///< tract: those that an input has
   TensorDataPtr pending_data_;  ///< tract: of the variable that is being added
   std::vector<std::pair<std::string, Location>> without_rule_;  ///< tract: operations
 

@@ -35,6 +35,15 @@ std::vector<int64_t> to_integers(const Value& value) {
   return integers;
 }
 
+Shape to_extents(const Value& value) {
+  Shape extents;
+  const Array* array = value.get<Array>();
+  assert(array != nullptr && "not an array");
+  if (array == nullptr) return extents;
+  for (const Value& item : array->items) extents.push_back(extent_of(item));
+  return extents;
+}
+
 std::vector<std::pair<int64_t, int64_t>> to_pairs(const Value& value) {
   std::vector<std::pair<int64_t, int64_t>> pairs;
   const Array* array = value.get<Array>();
@@ -74,6 +83,17 @@ bool operator==(const Value& a, const Value& b) {
         }
       },
       static_cast<const Value::variant&>(a));
+}
+
+Dim extent_of(const Value& value) {
+  if (const auto* extent = value.get<Dim>()) return *extent;
+  const auto* integer = value.get<int64_t>();
+  return integer != nullptr ? Dim(*integer) : Dim();
+}
+
+std::string to_string(const Condition& condition) {
+  return to_string(condition.left) + (condition.kind == Condition::Kind::equal ? " == " : " >= ") +
+         to_string(condition.right) + " (" + condition.reason + ")";
 }
 
 std::string label_key(std::string_view label) {
@@ -155,7 +175,7 @@ const Shape& OpView::shape_of(const Value& value) const {
 
 DType OpView::dtype_of(const Value& value) const {
   if (const TensorRef* ref = value.get<TensorRef>()) return (*graph_)[*ref].dtype;
-  if (value.get<int64_t>() != nullptr) return DType::integer;
+  if (value.get<int64_t>() != nullptr || value.get<Dim>() != nullptr) return DType::integer;
   if (value.get<bool>() != nullptr) return DType::logical;
   if (value.get<std::string>() != nullptr) return DType::string;
   return DType::scalar;
@@ -192,6 +212,12 @@ std::vector<int64_t> OpView::integers(std::string_view name) const {
 
 std::vector<std::pair<int64_t, int64_t>> OpView::pairs(std::string_view name) const {
   return to_pairs(value(name));
+}
+
+Shape OpView::extent_list(std::string_view name) const { return to_extents(value(name)); }
+
+Shape OpView::resolved_extents(std::string_view name) const {
+  return to_extents(resolved(*operation_, name));
 }
 
 std::vector<int64_t> OpView::resolved_integers(std::string_view name) const {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <optional>
 #include <set>
@@ -46,6 +47,21 @@ DType generic_type(const ast::Fragment& declaration, const OpView& op) {
   return of_tensor ? *of_tensor : of_literal.value_or(DType::scalar);
 }
 
+/// Attributes that may have symbols.
+struct ExtentRow {
+  std::string_view operation;
+  std::array<std::string_view, 3> attributes;
+};
+constexpr std::array kExtents{
+    ExtentRow{"external", {"shape"}},
+    ExtentRow{"constant", {"shape", "value"}},
+    ExtentRow{"reshape", {"shape"}},
+    ExtentRow{"tile", {"repeats"}},
+    ExtentRow{"slice", {"begin", "end"}},
+    ExtentRow{"tract_core_broadcast", {"shape"}},
+    ExtentRow{"tract_core_range", {"start", "end", "step"}},
+};
+
 class Inference {
  public:
   Inference(Graph& graph, Diagnostics& diagnostics) : graph_(graph), diagnostics_(diagnostics) {}
@@ -81,7 +97,7 @@ class Inference {
     if (external == nullptr) return report_unknown_input(graph_, "a shape", name, diagnostics_);
     const auto argument = std::ranges::find(external->attributes, "shape", &Argument::name);
     if (argument == external->attributes.end()) return;
-    const size_t rank = OpView(graph_, *external).integers("shape").size();
+    const size_t rank = OpView(graph_, *external).extent_list("shape").size();
     if (shape.size() != rank) {
       diagnostics_
           .error("infer/input-rank", argument->where,
@@ -91,8 +107,8 @@ class Inference {
           .help("extents may be replaced, the rank must stay");
       return;
     }
-    const bool positive =
-        std::ranges::all_of(shape, [](Dim extent) { return extent.valid() && extent.value() > 0; });
+    const bool positive = std::ranges::all_of(
+        shape, [](const Dim& extent) { return extent.valid() && extent.least() > 0; });
     if (!positive) {
       diagnostics_.error("infer/input-positive", argument->where,
                          fmt::format("the shape {} given for input '{}' has an extent below 1",
@@ -100,7 +116,7 @@ class Inference {
       return;
     }
     Array items;
-    for (const Dim extent : shape) items.items.emplace_back(extent.value());
+    for (const Dim& extent : shape) items.items.emplace_back(extent);
     argument->value = std::move(items);
   }
 
@@ -128,7 +144,29 @@ class Inference {
     const ShapeRule rule = find_shape_rule(operation.name);
     if (rule == nullptr) return report_no_rule(operation);
     RuleContext context(graph_, operation, diagnostics_);
+    if (!check_symbols(context, operation)) return false;
     return rule(context) && check_sizes(context, operation);
+  }
+
+  /// Attributes that must be known when the model is compiled.
+  static bool check_symbols(RuleContext& context, const Operation& operation) {
+    for (const Argument& attribute : operation.attributes) {
+      const Value* symbol = nullptr;
+      each_item(attribute.value, [&](const Value& item) {
+        if (item.get<Dim>()) symbol = &item;
+      });
+      const auto row = std::ranges::find(kExtents, operation.name, &ExtentRow::operation);
+      const bool allowed =
+          row != kExtents.end() &&
+          std::ranges::find(row->attributes, attribute.name) != row->attributes.end();
+      if (symbol == nullptr || allowed) continue;
+      return context.fail("symbol", attribute.name,
+                          fmt::format("attribute '{}' is {}, but must be known when the model is "
+                                      "compiled",
+                                      attribute.name, to_string(*symbol->get<Dim>())),
+                          "give the shape of the input that has the symbol: --shape NAME=1,128");
+    }
+    return true;
   }
 
   /// Rules keep extents positive; that the size fits in 64 bits is checked here for all of them.
@@ -137,7 +175,8 @@ class Inference {
     each_tensor(operation.outputs, [&](TensorRef ref) {
       const Tensor& tensor = graph_[ref];
       assert(tensor.shape.has_value() && "the rule left a result without a shape");
-      assert(std::ranges::none_of(*tensor.shape, [](Dim d) { return d.valid() && d.value() < 1; }));
+      assert(std::ranges::none_of(*tensor.shape,
+                                  [](const Dim& d) { return d.known() && d.value() < 1; }));
       if (!good || (volume(*tensor.shape) * kWidestItem).valid()) return;
       good =
           context.fail("size-overflow", "",

@@ -2,6 +2,8 @@
 // tract's dialect they may be attributes.
 #pragma once
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "nnef/graph.h"
@@ -20,13 +22,24 @@ class KnownValues {
   void add(const Operation& operation);
   /// Null when it depends on an input, is large, or was computed by what has no evaluator.
   const TensorValue* find(TensorRef ref) const;
+  /// The items of a tensor of integers, some of which have symbols. Nothing for others.
+  std::optional<Shape> extents(TensorRef ref) const;
 
  private:
-  bool compute(const Operation& operation);
+  enum class Kind : uint8_t { unknown, known, extents };
+
+  Kind compute(const Operation& operation);
+  Kind compute_extents(const Operation& operation);
+  bool move_extents(const Operation& operation);
+  bool add_extents(const Operation& operation);
+  Kind kind(TensorRef ref) const;
+  Shape items(TensorRef ref) const;
+  void set_extents(TensorRef ref, const Shape& items);
 
   const Graph& graph_;
-  std::vector<bool> known_;          ///< by tensor
-  std::vector<TensorValue> values_;  ///< by tensor
+  std::vector<Kind> kinds_;          ///< by tensor
+  std::vector<TensorValue> values_;  ///< by tensor; of extents, places in pool_
+  Shape pool_;                       ///< extents that tensors have as items
 };
 
 }  // namespace nnef

@@ -81,6 +81,10 @@ bool Parser::parse_tract_extension(ast::Document& document) {
     }
   } else if (name.text == kStreamingExtension) {
     document.symbols.push_back({std::string(kStreamingSymbol), place});
+  } else if (name.text == "tract_assert") {
+    // What is asserted for a scenario ("tg: S==1") says nothing of all runs.
+    if (text.find(':') == std::string_view::npos)
+      document.assertions.push_back({std::string(text), place});
   } else if (name.text == "tract_registry" && !is_one_of(text, kRegistries)) {
     errors_.warning("syntax/registry", place, fmt::format("unknown registry '{}'", text))
         .help(fmt::format("known registries: {}", fmt::join(kRegistries, ", ")));

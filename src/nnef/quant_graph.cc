@@ -16,7 +16,7 @@ namespace {
 
 Array extents_of(const Shape& shape) {
   Array extents;
-  for (const Dim extent : shape) extents.items.emplace_back(extent.value());
+  for (const Dim& extent : shape) extents.items.emplace_back(extent);
   return extents;
 }
 

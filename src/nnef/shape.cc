@@ -3,58 +3,35 @@
 #include <algorithm>
 
 namespace nnef {
+namespace {
 
-Dim operator+(Dim a, Dim b) {
-  int64_t sum = 0;
-  if (!a.valid_ || !b.valid_ || __builtin_add_overflow(a.value_, b.value_, &sum)) return {};
-  return sum;
+Dim replaced(const DimAtom& atom, const DimValues& values) {
+  if (atom.kind == DimAtom::Kind::symbol) {
+    const auto found = values.find(atom.text);
+    return found != values.end() ? found->second : Dim::symbol(atom.text, atom.least, atom.most);
+  }
+  const Dim a = substitute(atom.operands[0], values);
+  const Dim b = substitute(atom.operands[1], values);
+  if (atom.kind == DimAtom::Kind::max) return max(a, b);
+  return atom.kind == DimAtom::Kind::min ? min(a, b) : floor_div(a, b);
 }
 
-Dim operator-(Dim a, Dim b) {
-  int64_t difference = 0;
-  if (!a.valid_ || !b.valid_ || __builtin_sub_overflow(a.value_, b.value_, &difference)) return {};
-  return difference;
-}
-
-Dim operator*(Dim a, Dim b) {
-  int64_t product = 0;
-  if (!a.valid_ || !b.valid_ || __builtin_mul_overflow(a.value_, b.value_, &product)) return {};
-  return product;
-}
-
-Dim floor_div(Dim a, Dim b) {
-  if (!a.valid() || !b.valid() || b.value() <= 0) return {};
-  const int64_t quotient = a.value() / b.value();
-  return a.value() % b.value() < 0 ? quotient - 1 : quotient;
-}
-
-Dim ceil_div(Dim a, Dim b) {
-  if (!a.valid() || !b.valid() || b.value() <= 0) return {};
-  const int64_t quotient = a.value() / b.value();
-  return a.value() % b.value() > 0 ? quotient + 1 : quotient;
-}
-
-Dim max(Dim a, Dim b) {
-  if (!a.valid() || !b.valid()) return {};
-  return std::max(a.value(), b.value());
-}
-
-Dim min(Dim a, Dim b) {
-  if (!a.valid() || !b.valid()) return {};
-  return std::min(a.value(), b.value());
-}
+}  // namespace
 
 Dim volume(const Shape& shape) {
   Dim product = 1;
-  for (const Dim extent : shape) product = product * extent;
+  for (const Dim& extent : shape) product = product * extent;
   return product;
 }
 
-std::string to_string(Dim dim) { return dim.valid() ? std::to_string(dim.value()) : "?"; }
+std::string to_string(const Dim& dim) {
+  if (dim.expression() != nullptr) return dim.expression()->text;
+  return dim.valid() ? std::to_string(dim.value()) : "?";
+}
 
 std::string to_string(const Shape& shape) {
   std::string text = "[";
-  for (const Dim extent : shape) {
+  for (const Dim& extent : shape) {
     if (text.size() > 1) text += ',';
     text += to_string(extent);
   }
@@ -62,7 +39,32 @@ std::string to_string(const Shape& shape) {
 }
 
 bool valid(const Shape& shape) {
-  return std::ranges::all_of(shape, [](Dim extent) { return extent.valid(); });
+  return std::ranges::all_of(shape, [](const Dim& extent) { return extent.valid(); });
+}
+
+bool known(const Shape& shape) {
+  return std::ranges::all_of(shape, [](const Dim& extent) { return extent.known(); });
+}
+
+Dim substitute(const Dim& dim, const DimValues& values) {
+  if (dim.expression() == nullptr) return dim;
+  Dim sum = dim.expression()->constant;
+  for (const DimTerm& term : dim.expression()->terms) {
+    Dim product = term.factor;
+    for (const auto& atom : term.atoms) product = product * replaced(*atom, values);
+    sum = sum + product;
+  }
+  return sum;
+}
+
+void each_symbol(const Dim& dim, const std::function<void(const DimAtom&)>& visit) {
+  if (dim.expression() == nullptr) return;
+  for (const DimTerm& term : dim.expression()->terms) {
+    for (const auto& atom : term.atoms) {
+      if (atom->kind == DimAtom::Kind::symbol) visit(*atom);
+      for (const Dim& operand : atom->operands) each_symbol(operand, visit);
+    }
+  }
 }
 
 }  // namespace nnef

@@ -46,7 +46,7 @@ DType wider(DType a, DType b) { return rank_of(a) < rank_of(b) ? b : a; }
 
 std::optional<DType> literal_dtype(const Value& value) {
   if (value.get<bool>()) return DType::logical;
-  if (value.get<int64_t>()) return DType::integer;
+  if (value.get<int64_t>() || value.get<Dim>()) return DType::integer;
   if (value.get<double>()) return DType::scalar;
   return std::nullopt;
 }
@@ -97,10 +97,11 @@ bool is_tensor_array(const Type& type) {
 
 }  // namespace
 
-Expander::Result Expander::as_tensor(const Value& value, const Location& where,
-                                     const Frame& frame) {
+Expander::Result Expander::as_tensor(const Value& value, const Location& where, const Frame& frame,
+                                     size_t rank) {
   const auto* array = value.get<Array>();
   if (!array) {
+    if (value.get<Dim>()) return as_tensor(Array{{value}}, where, frame, 0);
     if (value.get<TensorRef>() || literal_dtype(value)) return value;
     return fail("expand/tensor", where,
                 value.get<std::string>() ? "a string is no tensor" : "this value is no tensor",
@@ -135,9 +136,17 @@ Expander::Result Expander::as_tensor(const Value& value, const Location& where,
                                       "lengths, is no tensor",
                 frame);
   }
-  for (Value& item : items.items) item = *literal_as(item, dtype);
+  for (Value& item : items.items) {
+    if (item.get<Dim>() && dtype != DType::integer) {
+      return fail("expand/tensor", where,
+                  "an array of extents with symbols and of other numbers is no tensor", frame,
+                  "convert the extents: tract_core_cast([S], to = 'f32')");
+    }
+    item = *literal_as(item, dtype);
+  }
   Array extents;
-  for (const int64_t extent : *shape) extents.items.emplace_back(extent);
+  for (size_t i = 0; i < std::min(rank, shape->size()); ++i)
+    extents.items.emplace_back((*shape)[i]);
   return emit(*standard.find("constant"),
               {{std::move(extents), where, false}, {std::move(items), where, false}}, dtype, dtype,
               where, frame, {});
@@ -149,6 +158,11 @@ Expander::Result Expander::as_attribute(const Value& value, const Type& type, st
     const Tensor& tensor = graph_[*ref];
     if (!tensor.shape) return std::nullopt;  // reported where it was made
     const TensorValue* known = known_.find(*ref);
+    if (const auto extents = known_.extents(*ref)) {
+      if (type.kind == Type::Kind::array)
+        return as_attribute(Array{{extents->begin(), extents->end()}}, type, name, argument, frame);
+      if (extents->size() == 1) return as_attribute(extents->front(), type, name, argument, frame);
+    }
     if (!known) {
       return fail("expand/attribute", argument.where,
                   fmt::format("attribute '{}' must be known when the model is compiled, but tensor "
@@ -201,7 +215,7 @@ bool Expander::all_known(const std::vector<CallArgument>& arguments) {
   for (const CallArgument& argument : arguments) {
     each_tensor(argument.value, [&](TensorRef ref) {
       tensors = true;
-      known = known && known_.find(ref) != nullptr;
+      known = known && (known_.find(ref) != nullptr || known_.extents(ref));
     });
   }
   return known && tensors;

@@ -26,6 +26,14 @@ class NamedArguments {
     Value* value = find(name);
     return value ? value->get<Array>() : nullptr;
   }
+  bool axes_have_symbols() const {
+    bool found = false;
+    for (const std::string_view name : {"axis", "axes"}) {
+      const Value* value = find(name);
+      if (value) each_item(*value, [&](const Value& item) { found = found || item.get<Dim>(); });
+    }
+    return found;
+  }
   /// The shape of the first tensor among the arguments; nothing when it has none.
   std::optional<Shape> shape() const {
     std::optional<Shape> shape;
@@ -115,8 +123,8 @@ void open_ends(const NamedArguments& arguments, const Shape& shape) {
   if (axes->items.size() != ends->items.size()) return;
   for (size_t i = 0; i < axes->items.size(); ++i) {
     const auto axis = static_cast<uint64_t>(*axes->items[i].get<int64_t>());
-    if (*ends->items[i].get<int64_t>() == 0 && axis < shape.size() && shape[axis].valid())
-      ends->items[i] = shape[axis].value();
+    if (ends->items[i] == Value(int64_t{0}) && axis < shape.size() && shape[axis].valid())
+      ends->items[i] = shape[axis];
   }
 }
 
@@ -151,7 +159,8 @@ constexpr std::array kRows{
 void Expander::normalise(const ast::Fragment& fragment, std::vector<CallArgument>& arguments) {
   const NamedArguments named(graph_, fragment, arguments);
   const auto shape = named.shape();
-  if (!shape) return;  // what failed was reported
+  if (!shape) return;                     // what failed was reported
+  if (named.axes_have_symbols()) return;  // for the shape rule to report
   const auto row = std::ranges::find(kRows, fragment.name, &Row::operation);
   row == kRows.end() ? plain_axes(named, *shape) : row->normalise(named, *shape);
 }

@@ -65,6 +65,12 @@ Expander::Result Expander::scan_slice(const Value& tensor, const Value& axis, in
                 fmt::format("axis {} of a scanned input of shape {}", *at, to_string(*shape)),
                 frame);
   }
+  if (!(*shape)[static_cast<size_t>(*at)].known()) {
+    return fail("scan/symbol", where,
+                fmt::format("axis {} of a scanned input of shape {} has no known extent", *at,
+                            to_string(*shape)),
+                frame, "give the shape of the input that has the symbol: --shape NAME=1,128");
+  }
   const int64_t extent = (*shape)[static_cast<size_t>(*at)].value();
   const int64_t size = std::abs(step);
   const int64_t begin = step > 0 ? iteration * size : extent - (iteration + 1) * size;
@@ -121,8 +127,9 @@ Expander::Result Expander::scan(const Expr& expr, Frame& frame, const Target& ta
   const Shape& shape = *graph_[*first].shape;
   if (*axis < 0 || static_cast<uint64_t>(*axis) >= shape.size())
     return wrong("an axis is out of range");
-  const int64_t iterations =
-      ceil_div(shape[static_cast<size_t>(*axis)], std::abs((*scanned)[0].step)).value();
+  const Dim length = ceil_div(shape[static_cast<size_t>(*axis)], std::abs((*scanned)[0].step));
+  // A slice of what has no known extent is refused.
+  const int64_t iterations = length.known() ? length.value() : 1;
 
   std::vector<Array> collected(outputs->size());
   for (int64_t iteration = 0; iteration < iterations; ++iteration) {

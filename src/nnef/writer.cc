@@ -155,6 +155,7 @@ class GraphWriter {
     if (const auto* integer = value.get<int64_t>()) return fmt::format("{}", *integer);
     if (const auto* scalar = value.get<double>()) return scalar_text(*scalar);
     if (const auto* string = value.get<std::string>()) return quoted(*string);
+    if (const auto* extent = value.get<Dim>()) return to_string(*extent);
     if (const auto* ref = value.get<TensorRef>()) return written(graph_[*ref].name);
     if (const auto* array = value.get<Array>()) return fmt::format("[{}]", join(array->items));
     if (const auto* tuple = value.get<Tuple>()) return fmt::format("({})", join(tuple->items));

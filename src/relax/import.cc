@@ -53,6 +53,7 @@ class Importer {
 
  private:
   bool check_supported();
+  bool check_symbols();
   bool declare_variables();
   void declare_state(TensorRef ref, const std::string& label, const ffi::Tensor& value);
   Expr updated(const LoweringContext& operation);
@@ -68,6 +69,7 @@ class Importer {
   const ImportOptions& options_;
   nnef::Diagnostics& diagnostics_;
   NameSupply names_;
+  SymbolTable symbols_;
   std::vector<Expr> values_;              ///< of each tensor of the graph
   std::set<uint32_t> outputs_;            ///< tensors that the function returns
   std::set<uint32_t> bound_;              ///< results of operations so far
@@ -104,15 +106,39 @@ bool Importer::check_supported() {
   return order.empty();
 }
 
+/// TVM reads the value of a symbol off an input that has it as an extent by itself.
+bool Importer::check_symbols() {
+  std::set<std::string> alone;
+  for (const TensorRef input : graph_.inputs) {
+    for (const nnef::Dim& extent : *graph_[input].shape) alone.insert(to_string(extent));
+  }
+  bool good = true;
+  for (const TensorRef input : graph_.inputs) {
+    const nnef::Tensor& tensor = graph_[input];
+    for (const nnef::Dim& extent : *tensor.shape) {
+      nnef::each_symbol(extent, [&](const nnef::DimAtom& symbol) {
+        if (!alone.insert(symbol.text).second) return;
+        good = false;
+        diagnostics_
+            .error("import/symbol", tensor.where,
+                   fmt::format("input '{}' has shape {}, but no input has the extent {} by itself",
+                               tensor.name, to_string(*tensor.shape), symbol.text))
+            .help("give the input a shape without the expression: --shape NAME=1,N");
+      });
+    }
+  }
+  return good;
+}
+
 ImportedTensor Importer::describe(TensorRef ref, std::string relax_name) const {
   const nnef::Tensor& tensor = graph_[ref];
-  return {tensor.name, std::move(relax_name), relax_dtype(tensor), to_extents(*tensor.shape)};
+  return {tensor.name, std::move(relax_name), relax_dtype(tensor), *tensor.shape};
 }
 
 ImportedTensor Importer::parameter(TensorRef ref, bool sanitize) {
   const std::string& name = graph_[ref].name;
   ImportedTensor spec = describe(ref, sanitize ? names_.unique(name) : names_.reserve(name));
-  const Var param = var(spec.relax_name, tensor_type(spec.shape, spec.dtype));
+  const Var param = var(spec.relax_name, tensor_type(symbols_.exprs(spec.shape), spec.dtype));
   params_.push_back(param);
   values_[ref.index] = param;
   return spec;
@@ -168,19 +194,17 @@ Expr Importer::updated(const LoweringContext& operation) {
 bool Importer::check_type(const nnef::Operation& operation, TensorRef ref) {
   const nnef::Tensor& tensor = graph_[ref];
   const Expr& value = values_[ref.index];
-  const Ints inferred = shape_of(value);
-  if (inferred == to_extents(*tensor.shape) && dtype_of(value) == relax_dtype(tensor)) {
-    return true;
-  }
+  const nnef::Shape inferred = dims_of(value);
+  if (inferred == *tensor.shape && dtype_of(value) == relax_dtype(tensor)) return true;
   const char* whose =
       options_.lowerings.contains(operation.name) ? "that conversion" : "the compiler";
   diagnostics_.error(
       "import/type", operation.where,
-      fmt::format(
-          "'{}' has items {} and shape {}, but its lowering to Relax gave {} and [{}]: this "
-          "is a fault of {}",
-          tensor.name, to_string(tensor.item), to_string(*tensor.shape),
-          std::string(ffi::DLDataTypeToString(dtype_of(value))), fmt::join(inferred, ","), whose));
+      fmt::format("'{}' has items {} and shape {}, but its lowering to Relax gave {} and {}: this "
+                  "is a fault of {}",
+                  tensor.name, to_string(tensor.item), to_string(*tensor.shape),
+                  std::string(ffi::DLDataTypeToString(dtype_of(value))), to_string(inferred),
+                  whose));
   return false;
 }
 
@@ -203,7 +227,7 @@ bool Importer::lower_operations(BlockBuilder& builder) {
   const size_t errors = diagnostics_.error_count();
   for (const nnef::Operation& operation : graph_.operations) {
     if (operation.name == external || operation.name == variable) continue;
-    const LoweringContext context(graph_, operation, values_, builder, diagnostics_);
+    const LoweringContext context(graph_, operation, values_, symbols_, builder, diagnostics_);
     const auto refs = result_tensors(operation);
     std::vector<Expr> results;
     try {
@@ -213,6 +237,12 @@ bool Importer::lower_operations(BlockBuilder& builder) {
         imported_.operations[field<String>(values_[refs[i].index], "name")] = {
             operation.name, graph_[refs[0]].name, place_of(operation)};
       }
+    } catch (const SymbolicExtent& symbolic) {
+      context.fail("symbolic-extent", "",
+                   fmt::format("its lowering to Relax needs the extent {} as a number",
+                               to_string(symbolic.extent)),
+                   "give the shape of the input that has the symbol: --shape NAME=1,128");
+      return false;
     } catch (const ffi::Error& error) {
       diagnostics_.error(
           "import/tvm", operation.where,
@@ -243,7 +273,7 @@ Expr Importer::function_result(BlockBuilder& builder) {
 }
 
 std::optional<Imported> Importer::run() {
-  if (!check_supported()) return std::nullopt;
+  if (!check_supported() || !check_symbols()) return std::nullopt;
   for (TensorRef input : graph_.inputs) {
     imported_.inputs.push_back(parameter(input, options_.sanitize_inputs));
   }

@@ -32,7 +32,7 @@ struct ImportedTensor {
   std::string name;        ///< in the NNEF model
   std::string relax_name;  ///< sanitised and unique
   DLDataType dtype;
-  std::vector<int64_t> shape;
+  nnef::Shape shape;
 };
 
 /// A variable that the graph updates.

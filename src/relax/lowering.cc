@@ -8,6 +8,8 @@
 #include <map>
 
 #include "relax/import.h"
+#include "tvm/emit_te.h"
+#include "tvm/indices.h"
 
 namespace nnef_tvm {
 namespace {
@@ -70,9 +72,14 @@ DLDataType relax_dtype(const nnef::ItemType& type) {
   return {row->second, static_cast<uint8_t>(type.bits), 1};
 }
 
+int64_t known_extent(const nnef::Dim& extent) {
+  if (!extent.known()) throw SymbolicExtent{extent};
+  return extent.value();
+}
+
 Ints to_extents(const nnef::Shape& shape) {
   Ints extents;
-  for (nnef::Dim dim : shape) extents.push_back(dim.value());
+  for (const nnef::Dim& extent : shape) extents.push_back(known_extent(extent));
   return extents;
 }
 
@@ -121,8 +128,39 @@ Expr LoweringContext::item(const nnef::Value& value, size_t rank) const {
   return relax::expand_dims(item(value), axes);
 }
 
-Ints LoweringContext::result_extents() const {
-  return to_extents(shape_of(operation().outputs.front().value));
+const nnef::Shape& LoweringContext::result_shape() const {
+  return shape_of(operation().outputs.front().value);
+}
+
+Expr LoweringContext::extent_item(const nnef::Dim& extent, DLDataType dtype) const {
+  if (extent.known()) return integer_constant(extent.value(), dtype);
+  const PrimExpr value = dim(extent);
+  return emit_te(*builder_, "extent", {},
+                 [&](const auto&) {
+                   return te::compute({}, "extent",
+                                      [&](const te::Indices&) { return cast(value, dtype); });
+                 },
+                 {value});
+}
+
+Expr LoweringContext::extent_items(const nnef::Shape& extents, DLDataType dtype) const {
+  const Ints shape{static_cast<int64_t>(extents.size())};
+  if (nnef::known(extents)) {
+    const Ints known = to_extents(extents);
+    return constant(std::vector<double>(known.begin(), known.end()), shape, dtype);
+  }
+  const Extents values = dims(extents);
+  return emit_te(
+      *builder_, "extents", {},
+      [&](const auto&) {
+        return te::compute(te_shape(shape), "extents", [&](const te::Indices& i) {
+          PrimExpr chosen = values.back();
+          for (size_t k = values.size() - 1; k-- > 0;)
+            chosen = select(eq(i[0], static_cast<int64_t>(k)), values[k], chosen);
+          return cast(chosen, dtype);
+        });
+      },
+      values);
 }
 
 Expr LoweringContext::fail(std::string_view id, std::string_view at, std::string message,

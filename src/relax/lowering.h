@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "nnef/graph.h"
+#include "tvm/dims.h"
 #include "tvm/relax.h"
 
 namespace nnef_tvm {
@@ -23,16 +24,25 @@ using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 DLDataType relax_dtype(const nnef::ItemType& type);
 /// Of the items of a tensor.
 inline DLDataType relax_dtype(const nnef::Tensor& tensor) { return relax_dtype(tensor.item); }
+/// A lowering needs to know an extent that has symbols. Thrown where it asks, reported with the
+/// operation.
+struct SymbolicExtent {
+  nnef::Dim extent;
+};
+/// Throw SymbolicExtent.
+int64_t known_extent(const nnef::Dim& extent);
 Ints to_extents(const nnef::Shape& shape);
+inline nnef::Shape to_shape(const Ints& extents) { return {extents.begin(), extents.end()}; }
 
 class LoweringContext : public nnef::OpView {
  public:
   /// `values` holds the expression of each tensor of the graph that was lowered so far.
   LoweringContext(const nnef::Graph& graph, const nnef::Operation& operation,
-                  const std::vector<Expr>& values, BlockBuilder& builder,
+                  const std::vector<Expr>& values, SymbolTable& symbols, BlockBuilder& builder,
                   nnef::Diagnostics& diagnostics)
       : OpView(graph, operation),
         values_(&values),
+        symbols_(&symbols),
         builder_(&builder),
         diagnostics_(&diagnostics) {}
 
@@ -57,9 +67,21 @@ class LoweringContext : public nnef::OpView {
   Expr number(double value) const { return constant(value, is_integer() ? whole() : real()); }
 
   size_t rank(std::string_view name) const { return shape(name).size(); }
+  /// Known ones; throws SymbolicExtent.
   Ints extents(std::string_view name) const { return to_extents(shape(name)); }
+  int64_t extent(std::string_view name, int64_t axis) const {
+    return known_extent(shape(name)[static_cast<size_t>(axis)]);
+  }
   /// Of the first result.
-  Ints result_extents() const;
+  Ints result_extents() const { return to_extents(result_shape()); }
+  const nnef::Shape& result_shape() const;
+  /// The same, of which some may have symbols.
+  Extents result_dims() const { return dims(result_shape()); }
+  Extents dims(const nnef::Shape& shape) const { return symbols_->exprs(shape); }
+  PrimExpr dim(const nnef::Dim& extent) const { return symbols_->expr(extent); }
+  /// An extent as a tensor of rank 0 (of int32 or int64), and several as one of rank 1.
+  Expr extent_item(const nnef::Dim& extent, DLDataType dtype) const;
+  Expr extent_items(const nnef::Shape& extents, DLDataType dtype) const;
 
   /// Binds an expression that is used more than once.
   Expr let(Expr expr) const { return builder_->emit(std::move(expr)); }
@@ -72,6 +94,7 @@ class LoweringContext : public nnef::OpView {
 
  private:
   const std::vector<Expr>* values_;
+  SymbolTable* symbols_;
   BlockBuilder* builder_;
   nnef::Diagnostics* diagnostics_;
 };

@@ -16,10 +16,39 @@ namespace {
 using json = nlohmann::ordered_json;
 namespace ffi = ::tvm::ffi;
 
+json shape_to_json(const TensorSpec& tensor) {
+  if (tensor.extents.empty()) return tensor.shape;
+  json shape = json::array();
+  for (const nnef::Dim& extent : tensor.extents)
+    shape.push_back(extent.known() ? json(extent.value()) : json(nnef::to_string(extent)));
+  return shape;
+}
+
 json to_json(const TensorSpec& tensor) {
   return {{"name", tensor.name},
           {"dtype", std::string(ffi::DLDataTypeToString(tensor.dtype))},
-          {"shape", tensor.shape}};
+          {"shape", shape_to_json(tensor)}};
+}
+
+json to_json(const ShapeCondition& condition) {
+  return {{"left", nnef::to_string(condition.left)},
+          {"equal", condition.equal},
+          {"right", nnef::to_string(condition.right)},
+          {"reason", condition.reason}};
+}
+
+/// The bounds of the symbols of inputs, by name; a most of null is no bound.
+json symbols_to_json(const std::vector<TensorSpec>& inputs) {
+  json symbols = json::object();
+  for (const TensorSpec& input : inputs) {
+    for (const nnef::Dim& extent : input.extents) {
+      nnef::each_symbol(extent, [&](const nnef::DimAtom& symbol) {
+        const bool bounded = symbol.most != nnef::Dim::kUnbounded;
+        symbols[symbol.text] = {symbol.least, bounded ? json(symbol.most) : json(nullptr)};
+      });
+    }
+  }
+  return symbols;
 }
 
 json to_json(const ParameterSpec& parameter) {
@@ -115,7 +144,26 @@ class Reader {
   std::string& problem_;
 };
 
-TensorSpec read_tensor(const json& object, const std::string& where, std::string& problem) {
+/// Symbols with the bounds that symbols_to_json() wrote.
+nnef::DimLookup read_symbols(const json& object) {
+  std::map<std::string, nnef::Dim> symbols;
+  const auto found = object.is_object() ? object.find("symbols") : object.end();
+  if (found != object.end() && found->is_object()) {
+    for (const auto& [name, bounds] : found->items()) {
+      if (!bounds.is_array() || bounds.size() != 2 || !bounds[0].is_number_integer()) continue;
+      const int64_t most =
+          bounds[1].is_number_integer() ? bounds[1].get<int64_t>() : nnef::Dim::kUnbounded;
+      symbols[name] = nnef::Dim::symbol(name, bounds[0].get<int64_t>(), most);
+    }
+  }
+  return [symbols = std::move(symbols)](const std::string& name) {
+    const auto symbol = symbols.find(name);
+    return symbol != symbols.end() ? symbol->second : nnef::Dim::symbol(name);
+  };
+}
+
+TensorSpec read_tensor(const json& object, const nnef::DimLookup& symbols, const std::string& where,
+                       std::string& problem) {
   Reader reader(object, where, problem);
   TensorSpec tensor;
   tensor.name = reader.text("name");
@@ -126,18 +174,34 @@ TensorSpec read_tensor(const json& object, const std::string& where, std::string
     reader.fail(fmt::format("has the unknown 'dtype' \"{}\"", dtype));
   }
   for (const json& extent : reader.list("shape")) {
-    if (!extent.is_number_integer()) {
+    const nnef::Dim read = extent.is_number_integer() ? nnef::Dim(extent.get<int64_t>())
+                           : extent.is_string()
+                               ? nnef::parse_dim(extent.get<std::string>(), symbols)
+                               : nnef::Dim();
+    if (!read.valid()) {
       reader.fail("'shape' has an item that is not a whole number");
       break;
     }
-    tensor.shape.push_back(extent.get<int64_t>());
+    tensor.shape.push_back(read.known() ? read.value() : -1);
+    tensor.extents.push_back(read);
   }
+  if (nnef::known(tensor.extents)) tensor.extents.clear();
   return tensor;
+}
+
+ShapeCondition read_condition(const json& object, const nnef::DimLookup& symbols,
+                              const std::string& where, std::string& problem) {
+  Reader reader(object, where, problem);
+  ShapeCondition condition{nnef::parse_dim(reader.text("left"), symbols),
+                           reader.find("equal") != nullptr && object["equal"] == true,
+                           nnef::parse_dim(reader.text("right"), symbols), reader.text("reason")};
+  if (!condition.left.valid() || !condition.right.valid()) reader.fail("has no extents");
+  return condition;
 }
 
 ParameterSpec read_parameter(const json& object, const std::string& where, std::string& problem) {
   ParameterSpec parameter;
-  parameter.tensor = read_tensor(object, where, problem);
+  parameter.tensor = read_tensor(object, {}, where, problem);
   Reader reader(object, where, problem);
   parameter.offset = reader.number("offset");
   parameter.bytes = reader.number("bytes");
@@ -206,6 +270,8 @@ std::string metadata_to_json(const ArtefactMetadata& metadata) {
                  {"functions", {"main"}},
                  {"inputs", to_json(metadata.inputs)},
                  {"outputs", to_json(metadata.outputs)},
+                 {"symbols", symbols_to_json(metadata.inputs)},
+                 {"conditions", to_json(metadata.conditions)},
                  {"states", to_json(metadata.states)},
                  {"parameters", to_json(metadata.parameters)},
                  {"operations", to_json(metadata.program.operations)},
@@ -230,13 +296,19 @@ std::optional<ArtefactMetadata> metadata_from_json(const std::string& text, std:
     }
     metadata.cpu_features.push_back(feature.get<std::string>());
   }
+  const nnef::DimLookup symbols = read_symbols(object);
   auto tensors = [&](const char* key, std::vector<TensorSpec>& specs) {
     for (const json& item : reader.list(key)) {
-      specs.push_back(read_tensor(item, fmt::format("{}[{}]", key, specs.size()), problem));
+      specs.push_back(
+          read_tensor(item, symbols, fmt::format("{}[{}]", key, specs.size()), problem));
     }
   };
   tensors("inputs", metadata.inputs);
   tensors("outputs", metadata.outputs);
+  for (const json& item : reader.optional_list("conditions")) {
+    metadata.conditions.push_back(read_condition(
+        item, symbols, fmt::format("conditions[{}]", metadata.conditions.size()), problem));
+  }
   for (const json& item : reader.list("states")) {
     metadata.states.push_back(
         read_state(item, fmt::format("states[{}]", metadata.states.size()), problem));

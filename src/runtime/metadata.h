@@ -34,6 +34,7 @@ struct ArtefactMetadata {
   std::vector<std::string> cpu_features;
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
+  std::vector<ShapeCondition> conditions;
   std::vector<StoredState> states;
   std::vector<ParameterSpec> parameters;
   Program program;

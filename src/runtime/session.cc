@@ -11,6 +11,7 @@
 #include "runtime/artefact_format.h"
 #include "runtime/device_tensors.h"
 #include "runtime/error_text.h"
+#include "runtime/extents.h"
 #include "runtime/kernel_timer.h"
 #include "runtime/metadata.h"
 #include "runtime/parallel.h"
@@ -26,6 +27,7 @@ struct Session::Model {
   std::vector<ffi::Tensor> parameters;
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
+  std::vector<ShapeCondition> conditions;
   std::vector<StateSpec> states;
   std::vector<ffi::Tensor> values;  // of the states, for the next run
   Program program;
@@ -89,7 +91,7 @@ bool check_tensor(const ffi::Tensor& tensor, const TensorSpec& spec, std::string
     return report("missing", fmt::format("no tensor for {} '{}'", what, spec.name));
   }
   std::string got = to_string(tensor.dtype(), tensor.shape().data(), tensor.shape().size());
-  std::string wanted = to_string(spec.dtype, spec.shape.data(), spec.shape.size());
+  std::string wanted = to_string(spec);
   if (tensor.dtype() != spec.dtype) {
     return report("dtype", fmt::format("{} '{}' is {}, expected {}", what, spec.name, got, wanted));
   }
@@ -254,6 +256,7 @@ std::unique_ptr<Session> Session::open(const std::string& path, const SessionOpt
   model->parameters = std::move(*parameters);
   model->inputs = artefact->metadata().inputs;
   model->outputs = artefact->metadata().outputs;
+  model->conditions = artefact->metadata().conditions;
   model->program = artefact->metadata().program;
   model->options = options;
   model->device = *device;
@@ -271,7 +274,7 @@ std::unique_ptr<Session> Session::open(const std::string& path, const SessionOpt
 std::unique_ptr<Session> Session::create(
     ffi::Module executable, std::vector<ffi::Tensor> parameters, std::vector<TensorSpec> inputs,
     std::vector<TensorSpec> outputs, const SessionOptions& options, nnef::Diagnostics& diagnostics,
-    std::vector<StateSpec> states, Program program) {
+    std::vector<StateSpec> states, Program program, std::vector<ShapeCondition> conditions) {
   if (!load_tvm_runtime(diagnostics)) return nullptr;
   auto model = std::make_unique<Model>();
   model->parameters = std::move(parameters);
@@ -279,6 +282,7 @@ std::unique_ptr<Session> Session::create(
   model->outputs = std::move(outputs);
   model->states = std::move(states);
   model->program = std::move(program);
+  model->conditions = std::move(conditions);
   model->options = options;
   if (!options.device.empty()) {
     const auto device = find_device(options.device, diagnostics);
@@ -310,6 +314,7 @@ std::vector<ffi::Tensor> Session::run(const std::vector<ffi::Tensor>& inputs,
     if (!check_tensor(inputs[i], model.inputs[i], "input", diagnostics)) return {};
     ready.push_back(ready_for_kernels(inputs[i]));
   }
+  if (!check_symbols(inputs, model.inputs, model.conditions, diagnostics)) return {};
   std::vector<ffi::Tensor> results;
   try {
     results = model.call(model.on_device() ? model.upload(ready) : ready);

@@ -45,6 +45,10 @@ Type tensor_type(std::span<const int64_t> shape, DLDataType dtype) {
   return call<Type>("relax.TensorType", shape_expr(shape), prim_type(dtype), -1, nullptr, nullptr);
 }
 
+Type tensor_type(const Extents& shape, DLDataType dtype) {
+  return call<Type>("relax.TensorType", shape_expr(shape), prim_type(dtype), -1, nullptr, nullptr);
+}
+
 Type tuple_type(Array<Type> fields) { return call<Type>("ir.TupleType", fields, nullptr); }
 
 PrimExpr int_imm(int64_t value, DLDataType dtype) {
@@ -74,6 +78,10 @@ Expr shape_expr(std::span<const int64_t> extents) {
   return call<Expr>("relax.ShapeExpr", int_imms(extents), nullptr);
 }
 
+Expr shape_expr(const Extents& extents) {
+  return call<Expr>("relax.ShapeExpr", Array<Expr>(extents.begin(), extents.end()), nullptr);
+}
+
 Var var(const std::string& name, Type type) { return call<Var>("ir.Var", name, type, nullptr); }
 
 GlobalVar global_var(const std::string& name) { return call<GlobalVar>("ir.GlobalVar", name); }
@@ -89,6 +97,8 @@ Expr call_function(const GlobalVar& function, const Array<Expr>& args, const Typ
 }
 
 Expr prim_tuple(std::span<const int64_t> values) { return tuple(int_imms(values)); }
+
+Expr prim_tuple(const Extents& values) { return tuple(Array<Expr>(values.begin(), values.end())); }
 
 Expr constant(ffi::Tensor value) {
   return call<Expr>("relax.MakeTensorConst", value, nullptr, nullptr);
@@ -151,6 +161,12 @@ ffi::Tensor view_tensor(const void* data, std::span<const int64_t> shape, DLData
 }
 
 Type type_of(const Expr& expr) { return field<Type>(expr, "ty"); }
+
+Extents extents_of(const Expr& expr) {
+  const auto shape = field<ObjectRef>(type_of(expr), "shape");
+  const auto values = field<Array<PrimExpr>>(shape, "values");
+  return {values.begin(), values.end()};
+}
 
 std::vector<int64_t> shape_of(const Expr& expr) {
   const auto shape = field<ObjectRef>(type_of(expr), "shape");

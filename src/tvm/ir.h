@@ -22,6 +22,9 @@ inline constexpr DLDataType boolean{kDLBool, 8, 1};
 // Types.
 Type prim_type(DLDataType dtype);
 Type tensor_type(std::span<const int64_t> shape, DLDataType dtype);
+/// Extents that may have symbols.
+using Extents = std::vector<PrimExpr>;
+Type tensor_type(const Extents& shape, DLDataType dtype);
 Type tuple_type(Array<Type> fields);
 
 // Compile-time numbers: arguments of Relax operators, extents.
@@ -32,6 +35,7 @@ PrimExpr prim_const(double value, DLDataType dtype);
 
 // Expressions.
 Expr shape_expr(std::span<const int64_t> extents);
+Expr shape_expr(const Extents& extents);
 Var var(const std::string& name, Type type);
 GlobalVar global_var(const std::string& name);
 Expr tuple(Array<Expr> fields);
@@ -40,6 +44,7 @@ Expr tuple_get_item(Expr tuple, int64_t index);
 Expr call_function(const GlobalVar& function, const Array<Expr>& args, const Type& result);
 /// A tuple of compile-time integers, as the operators on slices take them.
 Expr prim_tuple(std::span<const int64_t> values);
+Expr prim_tuple(const Extents& values);
 /// Shares the tensor's memory.
 Expr constant(ffi::Tensor value);
 /// Of rank 0.
@@ -64,6 +69,8 @@ ffi::Tensor view_tensor(const void* data, std::span<const int64_t> shape, DLData
 Type type_of(const Expr& expr);
 /// The static extents of a tensor expression that a BlockBuilder normalised.
 std::vector<int64_t> shape_of(const Expr& expr);
+/// The extents of one whose shape is known, but for the values of symbols.
+Extents extents_of(const Expr& expr);
 DLDataType dtype_of(const Expr& expr);
 
 /// TVMScript of a module or function. With `metadata`, constants are written out, so that the text

@@ -203,12 +203,24 @@ Expr concat(Array<Expr> items, int64_t axis) {
 Expr expand_dims(Expr x, const Ints& axes) {
   return call<Expr>("relax.op.expand_dims", x, ints(axes));
 }
+Expr broadcast_to(Expr x, const Extents& shape) {
+  return call<Expr>("relax.op.broadcast_to", x, shape_expr(shape));
+}
+
+Expr full(const Extents& shape, Expr value, DLDataType dtype) {
+  return call<Expr>("relax.op.full", shape_expr(shape), value, dtype);
+}
+
 Expr full(const Ints& shape, Expr value, DLDataType dtype) {
   return call<Expr>("relax.op.full", shape_expr(shape), value, dtype);
 }
 Expr permute_dims(Expr x, const Ints& axes) {
   return call<Expr>("relax.op.permute_dims", x, ints(axes));
 }
+Expr reshape(Expr x, const Extents& shape) {
+  return call<Expr>("relax.op.reshape", x, shape_expr(shape));
+}
+
 Expr reshape(Expr x, const Ints& shape) {
   return call<Expr>("relax.op.reshape", x, shape_expr(shape));
 }
@@ -221,6 +233,12 @@ Expr squeeze(Expr x, const Ints& axes) { return call<Expr>("relax.op.squeeze", x
 Expr stack(Array<Expr> items, int64_t axis) {
   return call<Expr>("relax.op.stack", tuple(items), axis);
 }
+Expr slice_inside(Expr x, const Ints& axes, const Extents& begin, const Extents& end,
+                  const Ints& stride) {
+  return call<Expr>("relax.op.strided_slice", x, prim_tuple(axes), prim_tuple(begin),
+                    prim_tuple(end), prim_tuple(stride), /*assume_inbound=*/true);
+}
+
 Expr strided_slice(Expr x, const Ints& axes, const Ints& begin, const Ints& end,
                    const Ints& stride) {
   return call<Expr>("relax.op.strided_slice", x, prim_tuple(axes), prim_tuple(begin),

@@ -140,17 +140,23 @@ Expr resize2d(Expr x, const Ints& size, const char* method, const char* coordina
 
 // Movement.
 Expr broadcast_to(Expr x, const Ints& shape);
+Expr broadcast_to(Expr x, const Extents& shape);
 Expr concat(Array<Expr> items, int64_t axis);
 Expr expand_dims(Expr x, const Ints& axes);
 Expr full(const Ints& shape, Expr value, DLDataType dtype);
+Expr full(const Extents& shape, Expr value, DLDataType dtype);
 Expr permute_dims(Expr x, const Ints& axes);
 Expr reshape(Expr x, const Ints& shape);
+Expr reshape(Expr x, const Extents& shape);
 /// Cuts before each of `indices`; a tuple.
 Expr split(Expr x, const Ints& indices, int64_t axis);
 Expr squeeze(Expr x, const Ints& axes);
 Expr stack(Array<Expr> items, int64_t axis);
 Expr strided_slice(Expr x, const Ints& axes, const Ints& begin, const Ints& end,
                    const Ints& stride);
+/// The same, where all of it is known to be inside of `x`.
+Expr slice_inside(Expr x, const Ints& axes, const Extents& begin, const Extents& end,
+                  const Ints& stride);
 /// Indices beyond the extent are brought inside: "clip" or "wrap" (negative ones count from the
 /// end).
 Expr take(Expr x, Expr indices, int64_t axis, const char* mode);

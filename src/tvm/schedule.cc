@@ -137,6 +137,12 @@ std::vector<Loop> TirSchedule::partition(const Loop& loop, const std::vector<int
                                            extents, /*preserve_unit_iters=*/true));
 }
 
+std::vector<Loop> TirSchedule::partition(const Loop& loop, const PrimExpr& first) {
+  return list<Loop>(call<Array<ObjectRef>>("s_tir.schedule.ScheduleLoopPartition", handle_, loop,
+                                           Array<Any>{first, nullptr},
+                                           /*preserve_unit_iters=*/true));
+}
+
 Loop TirSchedule::fuse(const std::vector<Loop>& loops) {
   return call<Loop>("s_tir.schedule.ScheduleFuse", handle_, array(loops),
                     /*preserve_unit_iters=*/true);
@@ -215,7 +221,7 @@ void TirSchedule::transform_layout_unpadded(const Block& block, const ObjectRef&
              kWrittenBuffer, map, nullptr, /*assume_injective=*/true);
 }
 
-void TirSchedule::clamp_reads(const Block& block, const Var& variable, int64_t last) {
+void TirSchedule::clamp_reads(const Block& block, const Var& variable, const PrimExpr& last) {
   const ObjectRef old = node(block);
   const auto written = field<Array<ObjectRef>>(old, "writes");
   const auto is_written = [&](const ObjectRef& load) {
@@ -223,7 +229,7 @@ void TirSchedule::clamp_reads(const Block& block, const Var& variable, int64_t l
       return field<ObjectRef>(region, "source").same_as(field<ObjectRef>(load, "source"));
     });
   };
-  const PrimExpr clamped = min(variable, int_imm(last, item_type(variable)));
+  const PrimExpr clamped = min(variable, cast(last, item_type(variable)));
   const ObjectRef replacement =
       replace_objects(as<Expr>(old), "ir.TensorLoad", [&](const ObjectRef& load) -> ObjectRef {
         if (is_written(load)) return load;

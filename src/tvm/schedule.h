@@ -56,6 +56,7 @@ class TirSchedule {
   /// Into loops one after the other with these extents, and one over the rest. The loop must begin
   /// at zero, which the loops after the first no longer do.
   std::vector<Loop> partition(const Loop& loop, const std::vector<int64_t>& first);
+  std::vector<Loop> partition(const Loop& loop, const PrimExpr& first);
   Loop fuse(const std::vector<Loop>& loops);
   void reorder(const std::vector<Loop>& loops);
   void parallel(const Loop& loop);
@@ -82,7 +83,7 @@ class TirSchedule {
 
   /// The block's reads (but those of what it writes) take min(variable, last) for its iteration
   /// variable: within its extent, that is the same.
-  void clamp_reads(const Block& block, const Var& variable, int64_t last);
+  void clamp_reads(const Block& block, const Var& variable, const PrimExpr& last);
 
   Block decompose_reduction(const Block& block, const Loop& loop);
   /// Makes the loop a spatial axis (the last one) of partial results; returns the block that

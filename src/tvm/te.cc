@@ -1,6 +1,8 @@
 #include "tvm/te.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 #include <array>
 #include <limits>
 #include <utility>
@@ -88,6 +90,16 @@ std::optional<int64_t> known_int(const PrimExpr& value) {
 }
 
 bool is_known(const PrimExpr& value, int64_t expected) { return known_int(value) == expected; }
+
+int64_t known_factor(const PrimExpr& value) {
+  if (const auto known = known_int(value)) return std::max<int64_t>(1, std::abs(*known));
+  const std::string key = type_key(value);
+  const bool product = key == "prim.Mul";
+  if (!product && key != "prim.Add" && key != "prim.Sub") return 1;
+  const int64_t a = known_factor(field<PrimExpr>(value, "a"));
+  const int64_t b = known_factor(field<PrimExpr>(value, "b"));
+  return product ? a * b : std::gcd(a, b);
+}
 
 PrimExpr operator+(const PrimExpr& a, const PrimExpr& b) { return binary("prim._OpAdd", a, b); }
 PrimExpr operator-(const PrimExpr& a, const PrimExpr& b) { return binary("prim._OpSub", a, b); }
@@ -403,6 +415,26 @@ Array<ObjectRef> free_variables(const Array<PrimExpr>& values, const std::vector
     }
   }
   return found;
+}
+
+Array<ObjectRef> unbound_variables(const std::vector<Tensor>& inputs,
+                                   const std::vector<Tensor>& results,
+                                   const std::vector<PrimExpr>& numbers) {
+  Array<PrimExpr> used(numbers.begin(), numbers.end());
+  std::vector<PrimExpr> bound;
+  for (const Tensor& input : inputs) {
+    for (const PrimExpr& extent : input.shape()) {
+      if (known_int(extent)) continue;
+      used.push_back(extent);
+      bound.push_back(extent);  // a lone variable is bound by the tensor's shape
+    }
+  }
+  for (const Tensor& result : results) {
+    for (const PrimExpr& extent : result.shape()) {
+      if (!known_int(extent)) used.push_back(extent);
+    }
+  }
+  return free_variables(used, bound);
 }
 
 PrimFunc prim_func(const Array<ObjectRef>& parameters) {

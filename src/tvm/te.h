@@ -33,6 +33,8 @@ PrimExpr highest(DLDataType type);
 /// The value of a compile-time integer.
 std::optional<int64_t> known_int(const PrimExpr& value);
 bool is_known(const PrimExpr& value, int64_t expected);
+/// A positive factor that an integer expression has for all values of its variables.
+int64_t known_factor(const PrimExpr& value);
 
 PrimExpr operator+(const PrimExpr& a, const PrimExpr& b);
 PrimExpr operator-(const PrimExpr& a, const PrimExpr& b);
@@ -202,6 +204,12 @@ std::vector<PrimExpr> arg_extreme(const PrimExpr& value, const PrimExpr& index, 
 
 /// The variables in `values`, except those that `bound` names by themselves; each once.
 Array<ObjectRef> free_variables(const Array<PrimExpr>& values, const std::vector<PrimExpr>& bound);
+
+/// The variables that a kernel needs besides its inputs: of extents and of `numbers`. An extent of
+/// an input that is a variable by itself is known from it.
+Array<ObjectRef> unbound_variables(const std::vector<Tensor>& inputs,
+                                   const std::vector<Tensor>& results,
+                                   const std::vector<PrimExpr>& numbers);
 
 /// The function with the given parameters: placeholders and scalar variables, then results.
 /// Its symbolic extents are variables of its own.

@@ -50,7 +50,7 @@ bool infer(Draft& draft) {
       const auto tensor = std::ranges::find(graph->tensors, made.text, &nnef::Tensor::name);
       made.dtype = tensor->dtype;
       made.shape.clear();
-      for (const nnef::Dim extent : *tensor->shape) made.shape.push_back(extent.value());
+      for (const nnef::Dim& extent : *tensor->shape) made.shape.push_back(extent.value());
     }
   }
   return true;

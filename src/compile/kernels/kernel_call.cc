@@ -208,7 +208,7 @@ Expr KernelCall::finish_item(const std::string& name, const te::Tensor& value, s
 
 Expr KernelCall::finish_as(const std::string& name, const std::vector<te::Tensor>& results,
                            const Array<Type>& types) {
-  const Array<ObjectRef> variables = unbound_variables(results);
+  const Array<ObjectRef> variables = te::unbound_variables(inputs_, results, numbers_);
   Array<ObjectRef> parameters;
   Array<Expr> args = input_exprs_;
   for (const te::Tensor& input : inputs_) parameters.push_back(input.handle());
@@ -218,24 +218,6 @@ Expr KernelCall::finish_as(const std::string& name, const std::vector<te::Tensor
   }
   for (const te::Tensor& result : results) parameters.push_back(result.handle());
   return te::call_kernel(builder_, te::prim_func(parameters), name, args, types);
-}
-
-Array<ObjectRef> KernelCall::unbound_variables(const std::vector<te::Tensor>& results) const {
-  Array<PrimExpr> used(numbers_.begin(), numbers_.end());
-  std::vector<PrimExpr> bound;
-  for (const te::Tensor& input : inputs_) {
-    for (const PrimExpr& extent : input.shape()) {
-      if (known_int(extent)) continue;
-      used.push_back(extent);
-      bound.push_back(extent);  // a lone variable is bound by the tensor's shape
-    }
-  }
-  for (const te::Tensor& result : results) {
-    for (const PrimExpr& extent : result.shape()) {
-      if (!known_int(extent)) used.push_back(extent);
-    }
-  }
-  return te::free_variables(used, bound);
 }
 
 }  // namespace nnef_tvm

@@ -63,7 +63,6 @@ class KernelCall {
  private:
   Expr finish_as(const std::string& name, const std::vector<te::Tensor>& results,
                  const Array<Type>& types);
-  Array<ObjectRef> unbound_variables(const std::vector<te::Tensor>& results) const;
 
   ObjectRef builder_;
   Expr call_;

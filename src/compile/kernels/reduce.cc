@@ -51,12 +51,19 @@ namespace {
 /// The items of float32 in the widest vectors of any CPU.
 constexpr int64_t kWidestVector = 16;
 
-/// How many items at the end of rows do not fill a vector; 0 where rows are not along the last
-/// axis, short, or of unknown length.
-int64_t rest_of_rows(const te::Shape& shape, const std::vector<size_t>& axes) {
-  if (axes.size() != 1 || axes[0] + 1 != shape.size()) return 0;
+/// How many items of rows fill vectors, so that the others are a stage of their own; nothing where
+/// rows are not along the last axis, short, or filled. Of symbolic length, at least one is left: no
+/// reduction over nothing has a value.
+std::optional<PrimExpr> whole_vectors(const te::Shape& shape, const std::vector<size_t>& axes) {
+  if (axes.size() != 1 || axes[0] + 1 != shape.size()) return std::nullopt;
   const auto length = known_int(shape.back());
-  return length && *length >= 4 * kWidestVector ? *length % kWidestVector : 0;
+  if (!length) {
+    if (known_factor(shape.back()) % kWidestVector == 0) return std::nullopt;
+    return floordiv(shape.back() - 1, kWidestVector) * kWidestVector;
+  }
+  const int64_t rest = *length % kWidestVector;
+  if (*length < 4 * kWidestVector || rest == 0) return std::nullopt;
+  return int_imm(*length - rest);
 }
 
 }  // namespace
@@ -64,23 +71,28 @@ int64_t rest_of_rows(const te::Shape& shape, const std::vector<size_t>& axes) {
 te::Tensor reduction_stage(const te::Shape& shape, const std::vector<size_t>& axes, bool keep,
                            const std::string& name, const te::Body& value,
                            const RowReducer& reducer) {
-  const int64_t rest = rest_of_rows(shape, axes);
-  const auto part = [&](const std::string& part_name, int64_t start, const PrimExpr& length) {
+  const auto whole = whole_vectors(shape, axes);
+  const auto part = [&](const std::string& part_name, const PrimExpr& start,
+                        const PrimExpr& length) {
     te::Shape part_shape = shape;
-    if (rest > 0) part_shape.back() = length;
+    if (!part_shape.empty()) part_shape.back() = length;
     const ReducedSpace space(part_shape, axes, keep);
     return te::compute(space.shape(), part_name, [&](const te::Indices& i) {
       te::Indices source = space.source(i);
-      if (start > 0) source.back() = source.back() + start;
+      if (!is_known(start, 0)) source.back() = source.back() + start;
       return reducer.reduce(value(source), space.axes());
     });
   };
-  if (rest == 0) return part(name, 0, int_imm(0));
-  const int64_t whole = *known_int(shape.back()) - rest;
-  const te::Tensor first = part(name + "_vectors", 0, int_imm(whole));
-  const te::Tensor last = part(name + "_rest", whole, int_imm(rest));
-  return te::compute(first.shape(), name,
-                     [&](const te::Indices& i) { return reducer.combine(first(i), last(i)); });
+  if (!whole) return part(name, int_imm(0), shape.empty() ? int_imm(1) : shape.back());
+  const auto length = known_int(shape.back());
+  const PrimExpr rest =
+      length ? int_imm(*length - *known_int(*whole)) : shape.back() - *whole;
+  const te::Tensor first = part(name + "_vectors", int_imm(0), *whole);
+  const te::Tensor last = part(name + "_rest", *whole, rest);
+  return te::compute(first.shape(), name, [&](const te::Indices& i) {
+    const PrimExpr both = reducer.combine(first(i), last(i));
+    return length ? both : select(gt(*whole, 0), both, last(i));
+  });
 }
 
 te::Tensor sum_stage(const te::Tensor& x, const std::vector<size_t>& axes, bool keep,

@@ -76,7 +76,8 @@ Dim extent(const Shape& shape, size_t axis) { return axis < shape.size() ? shape
 std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   if (broadcast_conflict(a, b)) return std::nullopt;
   Shape result(std::max(a.size(), b.size()));
-  for (size_t i = 0; i < result.size(); ++i) result[i] = max(extent(a, i), extent(b, i));
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i] = extent(a, i) == 1 ? extent(b, i) : extent(a, i);
   return result;
 }
 
@@ -123,6 +124,22 @@ bool check_positive(RuleContext& c, std::string_view attribute,
                             to_string(values), bad - values.begin(), *bad));
 }
 
+bool check_extents(RuleContext& c, std::string_view attribute, const Shape& values) {
+  const auto bad =
+      std::ranges::find_if(values, [&](const Dim& value) { return !c.require_at_least(value, 1); });
+  if (bad == values.end()) return true;
+  return c.fail(fmt::format("{}-positive", attribute), attribute,
+                fmt::format("'{}' is {}: item {} is {}, expected 1 or more", attribute,
+                            to_string(values), bad - values.begin(), to_string(*bad)));
+}
+
+bool check_known(RuleContext& c, const Dim& extent, std::string_view at) {
+  return extent.known() ||
+         c.fail("symbol", at,
+                fmt::format("the extent {} must be known when the model is compiled",
+                            to_string(extent)));
+}
+
 bool check_axis(RuleContext& c, size_t end) {
   const int64_t axis = c.integer("axis");
   if (in_range(axis, end)) return true;
@@ -164,7 +181,7 @@ bool check_crop(RuleContext& c, const Shape& input, size_t first,
   for (size_t i = 0; i < padding.size(); ++i) {
     const auto& [before, after] = padding[i];
     const Dim left = input[first + i] + min(before, 0) + min(after, 0);
-    if (left.valid() && left.value() > 0) continue;
+    if (c.require_at_least(left, 1)) continue;
     return c.fail("padding-crop", "padding",
                   fmt::format("negative padding ({},{}) leaves nothing of the extent {} of axis {}",
                               before, after, to_string(input[first + i]), first + i));
@@ -179,7 +196,7 @@ bool check_reflection(RuleContext& c, const Shape& input, size_t first,
   for (size_t i = 0; i < padding.size(); ++i) {
     const Dim limit = border == "reflect" ? input[first + i] - 1 : input[first + i];
     const int64_t longest = std::max(padding[i].first, padding[i].second);
-    if (longest <= 0 || max(limit, longest) == limit) continue;
+    if (longest <= 0 || c.require_at_least(limit, longest)) continue;
     return c.fail(
         "border-extent", "border",
         fmt::format("border '{}' reaches at most {} items beyond axis {} of extent {}, but "

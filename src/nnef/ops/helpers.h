@@ -40,6 +40,10 @@ bool check_length(RuleContext& c, std::string_view attribute, size_t items, size
                   std::string_view per, std::string hint = {});
 
 bool check_positive(RuleContext& c, std::string_view attribute, const std::vector<int64_t>& values);
+bool check_extents(RuleContext& c, std::string_view attribute, const Shape& values);
+
+/// An extent that the operation must know ("symbol").
+bool check_known(RuleContext& c, const Dim& extent, std::string_view at);
 
 /// Attribute `axis` must be in [0, end) ("axis-range").
 bool check_axis(RuleContext& c, size_t end);

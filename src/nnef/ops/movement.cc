@@ -15,9 +15,9 @@ constexpr std::array<std::string_view, 4> kBorders{"constant", "replicate", "ref
 
 /// The attribute `shape` of operations that introduce a tensor ("shape-positive").
 std::optional<Shape> declared_shape(RuleContext& c) {
-  const std::vector<int64_t> shape = c.integers("shape");
-  if (!check_positive(c, "shape", shape)) return std::nullopt;
-  return Shape(shape.begin(), shape.end());
+  Shape shape = c.extent_list("shape");
+  if (!check_extents(c, "shape", shape)) return std::nullopt;
+  return shape;
 }
 
 bool declare(RuleContext& c) {
@@ -90,14 +90,14 @@ std::optional<AxisRange> reshaped_axes(RuleContext& c) {
 /// -1).
 std::optional<std::pair<Shape, ptrdiff_t>> reshape_target(RuleContext& c, size_t axis_start) {
   const Shape& input = c.shape("input");
-  const std::vector<int64_t> items = c.integers("shape");
-  Shape target(items.begin(), items.end());
+  const Shape items = c.extent_list("shape");
+  Shape target = items;
   ptrdiff_t open = -1;
   for (size_t i = 0; i < items.size(); ++i) {
-    if (items[i] < -1) {
+    if (!c.require_at_least(items[i], items[i].known() ? -1 : 1)) {
       c.fail("shape-items", "shape",
              fmt::format("'shape' is {}: item {} is {}, expected an extent, 0 or -1",
-                         to_string(items), i, items[i]));
+                         to_string(items), i, to_string(items[i])));
       return std::nullopt;
     }
     if (items[i] == -1 && open != -1) {
@@ -132,17 +132,15 @@ bool reshape(RuleContext& c) {
     target[static_cast<size_t>(open)] = 1;
     target[static_cast<size_t>(open)] = floor_div(items, volume(target));
   }
-  if (!(volume(target) == items)) {
+  if (!c.require_equal(volume(target), items)) {
     return c.fail("volume", "shape",
                   fmt::format("{} items of {} do not fill the shape {}", to_string(items),
-                              to_string(replaced), to_string(c.integers("shape"))));
+                              to_string(replaced), to_string(c.extent_list("shape"))));
   }
   Shape shape(input.begin(), begin);
   shape.insert(shape.end(), target.begin(), target.end());
   shape.insert(shape.end(), end, input.end());
-  std::vector<int64_t> extents;
-  for (const Dim extent : shape) extents.push_back(extent.value());
-  c.set_resolved("shape", extents);
+  c.set_resolved("shape", shape);
   c.set("output", shape);
   return true;
 }
@@ -223,6 +221,7 @@ bool unstack(RuleContext& c) {
   Shape shape = c.shape("value");
   if (!check_axis(c, shape.size())) return false;
   const auto axis = shape.begin() + static_cast<ptrdiff_t>(c.integer("axis"));
+  if (!check_known(c, *axis, "axis")) return false;
   const size_t results = c.results("values").size();
   if (!check_results(c, "values", static_cast<size_t>(axis->value()),
                      fmt::format("the extent of axis {}", c.integer("axis")))) {
@@ -242,15 +241,15 @@ bool split(RuleContext& c) {
   const Dim parts = std::accumulate(ratios.begin(), ratios.end(), Dim(0),
                                     [](Dim sum, int64_t ratio) { return sum + ratio; });
   const Dim unit = floor_div(shape[axis], parts);
-  if (!(unit * parts == shape[axis])) {
+  if (!c.require_equal(unit * parts, shape[axis])) {
     return c.fail("ratios-divide", "ratios",
                   fmt::format("the sum {} of 'ratios' {} does not divide the extent {} of axis {}",
                               to_string(parts), to_string(ratios), to_string(shape[axis]), axis));
   }
-  std::vector<int64_t> sizes;
+  Shape sizes;
   for (size_t i = 0; i < ratios.size(); ++i) {
     shape[axis] = unit * ratios[i];
-    sizes.push_back(shape[axis].value());
+    sizes.push_back(shape[axis]);
     c.set_item("values", i, shape);
   }
   c.set_resolved("sizes", sizes);
@@ -259,23 +258,32 @@ bool split(RuleContext& c) {
 
 /// One axis of a slice, normalised as for Python's range(begin, end, stride).
 struct SliceRange {
-  int64_t begin;
-  int64_t end;
+  Dim begin;
+  Dim end;
   int64_t stride;
 };
 
-/// Negative bounds count from the end; both are clamped to [-1, extent].
-int64_t slice_bound(int64_t bound, int64_t extent) {
-  const Dim counted = bound < 0 ? Dim(bound) + extent : Dim(bound);
-  return max(-1, min(counted, extent)).value();
+/// Negative bounds count from the end; both are clamped to [-1, extent]. What begins inside for
+/// some values of a symbol has to for all.
+Dim slice_begin(RuleContext& c, const Dim& bound, const Dim& extent) {
+  const Dim counted = bound.most() < 0 ? bound + extent : bound;
+  if (counted.known() && extent.known()) return max(-1, min(counted, extent));
+  return c.require_at_least(counted, 0) && c.require_at_least(extent - 1, counted) ? counted
+                                                                                   : Dim();
+}
+
+Dim slice_end(RuleContext& c, const Dim& bound, const Dim& extent) {
+  const Dim counted = bound.most() < 0 ? bound + extent : bound;
+  if (!bound.known() && bound.most() >= 0 && !c.require_at_least(bound, 0)) return {};
+  return max(-1, min(counted, extent));
 }
 
 /// The lengths and items of the lists of a slice ("begin-rank", "end-rank", "stride-rank",
 /// "stride-zero"), as written.
 std::optional<std::vector<SliceRange>> slice_ranges(RuleContext& c) {
   const size_t axes = c.integers("axes").size();
-  const std::vector<int64_t> begin = c.integers("begin");
-  const std::vector<int64_t> end = c.integers("end");
+  const Shape begin = c.extent_list("begin");
+  const Shape end = c.extent_list("end");
   std::vector<int64_t> stride = c.integers("stride");
   if (stride.empty()) stride.assign(axes, 1);
   if (!check_length(c, "begin", begin.size(), axes, "item of 'axes'") ||
@@ -300,23 +308,25 @@ bool slice(RuleContext& c) {
   if (!ranges) return false;
   const bool open_ends = std::ranges::all_of(*ranges, [](const auto& r) { return r.stride == 1; });
   const std::vector<int64_t> axes = c.integers("axes");
-  std::vector<int64_t> begins, ends, strides;
+  Shape begins;
+  Shape ends;
+  std::vector<int64_t> strides;
   for (size_t i = 0; i < axes.size(); ++i) {
-    Dim& axis_extent = shape[static_cast<size_t>(axes[i])];
-    const int64_t extent = axis_extent.value();
-    const auto [begin, end, stride] = (*ranges)[i];
-    const int64_t first = slice_bound(begin, extent);
-    const int64_t last = open_ends && end == 0 ? extent : slice_bound(end, extent);
-    const Dim length = stride > 0 ? ceil_div(Dim(last) - first, stride)
-                                  : ceil_div(Dim(first) - last, Dim(0) - stride);
-    if (!length.valid() || length.value() < 1 || first < 0 || first >= extent) {
+    Dim& extent = shape[static_cast<size_t>(axes[i])];
+    const auto& [begin, end, stride] = (*ranges)[i];
+    const Dim first = slice_begin(c, begin, extent);
+    const Dim last = open_ends && end == 0 ? extent : slice_end(c, end, extent);
+    const Dim length =
+        stride > 0 ? ceil_div(last - first, stride) : ceil_div(first - last, Dim(0) - stride);
+    if (!c.require_at_least(length, 1) || !c.require_at_least(first, 0) ||
+        !c.require_at_least(extent - 1, first)) {
       return c.fail(
           "range", "begin",
           fmt::format("axis {} has extent {}: {} to {} with stride {} selects nothing, or "
                       "begins outside of it",
-                      axes[i], extent, begin, end, stride));
+                      axes[i], to_string(extent), to_string(begin), to_string(end), stride));
     }
-    axis_extent = length;
+    extent = length;
     begins.push_back(first);
     ends.push_back(last);
     strides.push_back(stride);
@@ -361,9 +371,9 @@ bool unsqueeze(RuleContext& c) {
 
 bool tile(RuleContext& c) {
   Shape shape = c.shape("input");
-  const std::vector<int64_t> repeats = c.integers("repeats");
+  const Shape repeats = c.extent_list("repeats");
   if (!check_length(c, "repeats", repeats.size(), shape.size(), "axis") ||
-      !check_positive(c, "repeats", repeats)) {
+      !check_extents(c, "repeats", repeats)) {
     return false;
   }
   for (size_t i = 0; i < shape.size(); ++i) shape[i] = shape[i] * repeats[i];

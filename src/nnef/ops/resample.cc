@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 4> kBorders{"constant", "replicate", "ref
                                                    "reflect-even"};
 
 /// Applies `scale` to each spatial extent and its factor.
-bool scaled(RuleContext& c, Dim (*scale)(Dim, Dim)) {
+bool scaled(RuleContext& c, Dim (*scale)(const Dim&, const Dim&)) {
   if (!check_image(c)) return false;
   Shape shape = c.shape("input");
   const std::vector<int64_t> factor = c.integers("factor");
@@ -23,7 +23,7 @@ bool scaled(RuleContext& c, Dim (*scale)(Dim, Dim)) {
   }
   for (size_t i = 0; i < factor.size(); ++i) {
     const Dim extent = scale(shape[i + 2], factor[i]);
-    if (extent == 0) {
+    if (!c.require_at_least(extent, 1)) {
       return c.fail("factor-extent", "factor",
                     fmt::format("'factor' {} is greater than the extent {} of axis {}", factor[i],
                                 to_string(shape[i + 2]), i + 2));
@@ -41,7 +41,7 @@ bool nearest_downsample(RuleContext& c) { return scaled(c, ceil_div); }
 bool area_downsample(RuleContext& c) { return scaled(c, floor_div); }
 
 bool upsample(RuleContext& c) {
-  return scaled(c, [](Dim extent, Dim factor) { return extent * factor; });
+  return scaled(c, [](const Dim& extent, const Dim& factor) { return extent * factor; });
 }
 
 bool multilinear_upsample(RuleContext& c) {

@@ -1,9 +1,11 @@
 #include "ops/rule.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cassert>
+#include <set>
 #include <utility>
 
 #include "custom.h"
@@ -35,6 +37,27 @@ void note_shapes(Diagnostic& diagnostic, const Graph& graph, const Operation& op
   if (tensors.size() > kMaxShapeNotes) {
     diagnostic.note(fmt::format("and {} more tensors", tensors.size() - kMaxShapeNotes));
   }
+}
+
+/// Extents that differ for some values of a symbol count as different.
+void note_symbols(Diagnostic& diagnostic, const Graph& graph, const Operation& operation) {
+  std::set<std::string> symbols;
+  each_tensor(operation.inputs, [&](TensorRef ref) {
+    if (!graph[ref].shape) return;
+    for (const Dim& extent : *graph[ref].shape)
+      each_symbol(extent, [&](const DimAtom& symbol) { symbols.insert(symbol.text); });
+  });
+  if (symbols.empty()) return;
+  diagnostic.note(fmt::format("{} can have any value; --shape of an input gives it one",
+                              fmt::join(symbols, ", ")));
+}
+
+std::string place_of(const Operation& operation) {
+  const Location& where =
+      operation.expansion.empty() ? operation.where : operation.expansion.back().where;
+  if (!where) return fmt::format("'{}'", operation.name);
+  return fmt::format("'{}' at {}:{}", operation.name, where.source->name(),
+                     where.source->line_column(where.begin).line);
 }
 
 }  // namespace
@@ -76,6 +99,34 @@ void RuleContext::set_resolved(std::string_view name,
   set_resolved(name, Value(std::move(array)));
 }
 
+void RuleContext::set_resolved(std::string_view name, const Shape& values) {
+  Array array;
+  for (const Dim& value : values) array.items.emplace_back(value);
+  set_resolved(name, Value(std::move(array)));
+}
+
+void RuleContext::add_condition(const Dim& left, Condition::Kind kind, const Dim& right) {
+  const bool stands = std::ranges::any_of(graph_->conditions, [&](const Condition& condition) {
+    return condition.kind == kind && condition.left == left && condition.right == right;
+  });
+  if (!stands) graph_->conditions.push_back({left, kind, right, place_of(*operation_)});
+}
+
+bool RuleContext::require_at_least(const Dim& value, const Dim& least) {
+  const Dim rest = value - least;
+  if (!rest.valid() || rest.most() < 0) return false;
+  if (rest.least() < 0) add_condition(value, Condition::Kind::at_least, least);
+  return true;
+}
+
+bool RuleContext::require_equal(const Dim& a, const Dim& b) {
+  const Dim difference = a - b;
+  if (a == b) return true;
+  if (!difference.valid() || difference.least() > 0 || difference.most() < 0) return false;
+  add_condition(a, Condition::Kind::equal, b);
+  return true;
+}
+
 Diagnostic& RuleContext::report(Severity severity, std::string_view id, std::string_view at,
                                 const std::string& message) {
   const Location& where = at.empty() ? operation_->where : argument(at).where;
@@ -85,6 +136,7 @@ Diagnostic& RuleContext::report(Severity severity, std::string_view id, std::str
                                ? diagnostics_->error(std::move(full_id), where, std::move(text))
                                : diagnostics_->warning(std::move(full_id), where, std::move(text));
   note_shapes(diagnostic, *graph_, *operation_);
+  if (severity == Severity::error) note_symbols(diagnostic, *graph_, *operation_);
   for (const CallSite& site : operation_->expansion) {
     diagnostic.note(fmt::format("in expansion of '{}' called", site.fragment), site.where);
   }

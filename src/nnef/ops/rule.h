@@ -28,6 +28,12 @@ class RuleContext : public OpView {
   void set_resolved(std::string_view name, Value value);
   void set_resolved(std::string_view name, const std::vector<int64_t>& values);
   void set_resolved(std::string_view name, const std::vector<std::pair<int64_t, int64_t>>& values);
+  void set_resolved(std::string_view name, const Shape& values);
+
+  /// Whether it can be so. What is not for all values of the symbols becomes a condition of the
+  /// graph.
+  bool require_at_least(const Dim& value, const Dim& least);
+  bool require_equal(const Dim& a, const Dim& b);
 
   /// Reports "[<operation>/<id>] '<operation>': message" at the argument `at` (or at the invocation
   /// when empty), with notes on the shapes of all tensor inputs, where they were defined, and the
@@ -39,6 +45,7 @@ class RuleContext : public OpView {
             std::string hint = {});
 
  private:
+  void add_condition(const Dim& left, Condition::Kind kind, const Dim& right);
   Diagnostic& report(Severity severity, std::string_view id, std::string_view at,
                      const std::string& message);
 

@@ -16,9 +16,8 @@ constexpr std::array<std::string_view, 5> kReductions{"none", "add", "mul", "min
 constexpr int64_t kMaxRange = int64_t{1} << 24;
 
 bool to_shape(RuleContext& c) {
-  const std::vector<int64_t> items = c.integers("shape");
-  if (!check_positive(c, "shape", items)) return false;
-  const Shape target(items.begin(), items.end());
+  const Shape target = c.extent_list("shape");
+  if (!check_extents(c, "shape", target)) return false;
   const Shape& input = c.shape("input");
   auto shape = broadcast(target, input);
   if (!shape) {
@@ -47,7 +46,7 @@ bool gather_elements(RuleContext& c) {
 std::optional<size_t> indexed_axes(RuleContext& c, size_t batch) {
   const Shape& input = c.shape("input");
   const Shape& indices = c.shape("indices");
-  const bool has_axis = !indices.empty() && indices.back().valid();
+  const bool has_axis = !indices.empty() && indices.back().known();
   const auto depth = has_axis ? static_cast<size_t>(indices.back().value()) : 0;
   if (has_axis && depth + batch <= input.size()) return depth;
   c.fail("indices-depth", "indices",
@@ -120,7 +119,23 @@ double as_real(const Value& value) {
   return integer ? static_cast<double>(*integer) : std::nan("");
 }
 
+/// Between extents with symbols.
+bool extent_range(RuleContext& c) {
+  const Dim step = extent_of(c.value("step"));
+  const Dim length = ceil_div(extent_of(c.value("end")) - extent_of(c.value("start")), step);
+  if (!step.known() || step.value() < 1 || !c.require_at_least(length, 1)) {
+    return c.fail("extents", "end",
+                  "a range between symbols has whole bounds and a step of 1 or more");
+  }
+  c.set("output", {length}, DType::integer);
+  c.set_resolved("item", Value(to_string(kTractDimension)));
+  return true;
+}
+
 bool range(RuleContext& c) {
+  for (const std::string_view name : {"start", "end", "step"}) {
+    if (c.value(name).get<Dim>()) return extent_range(c);
+  }
   double bounds[3];
   bool whole = true;
   constexpr std::array<std::string_view, 3> kNames{"start", "end", "step"};
@@ -144,7 +159,7 @@ bool topk(RuleContext& c) {
   if (!check_axis(c, shape.size())) return false;
   const int64_t k = c.integer("k");
   Dim& extent = shape[static_cast<size_t>(c.integer("axis"))];
-  if (k < 1 || !(max(extent, k) == extent)) {
+  if (k < 1 || !c.require_at_least(extent, k)) {
     return c.fail("k-range", "k",
                   fmt::format("'k' is {}, expected 1 to {}, the extent of axis {}", k,
                               to_string(extent), c.integer("axis")));
@@ -175,6 +190,13 @@ bool resize(RuleContext& c) {
   if (!check_length(c, given, scales.empty() ? sizes.size() : scales.size(), shape.size(), "axis"))
     return false;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (!shape[axis].known()) {
+      const double scale = scales.empty() ? 0 : *scales[axis].get<double>();
+      if (!(scale >= 1 && std::floor(scale) == scale && scale <= static_cast<double>(kMaxRange)))
+        return check_known(c, shape[axis], given);
+      shape[axis] = shape[axis] * static_cast<int64_t>(scale);
+      continue;
+    }
     const double scaled =
         scales.empty()
             ? static_cast<double>(sizes[axis])

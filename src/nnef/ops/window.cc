@@ -120,6 +120,7 @@ Dim plane_channels(RuleContext& c, Dim channels) {
 }
 
 bool finish(RuleContext& c, const Window& window, Dim groups, Shape shape) {
+  if (!check_known(c, groups, "groups")) return false;
   resolve(c, window);
   c.set_resolved("groups", Value(groups.value()));
   c.set("output", std::move(shape));

@@ -42,13 +42,20 @@ Dim positions(Window& window, size_t i, Dim extent) {
   }
   const Dim covering = ceil_div(extent, stride);
   const Dim total = max((covering - 1) * stride + span(window, i) - extent, 0);
-  if (!total.valid()) return {};
+  if (!total.known()) return {};
   before = floor_div(total, 2).value();
   after = total.value() - before;
   return covering;
 }
 
-bool overflow(RuleContext& c, const Window& window, size_t i) {
+bool overflow(RuleContext& c, const Window& window, size_t i, const Dim& extent) {
+  if (extent.valid() && !extent.known()) {
+    return c.fail("padding-symbol", window.automatic ? "" : window.size_from,
+                  fmt::format("axis {} has extent {}: the padding that covers it with stride {} is "
+                              "not known when the model is compiled",
+                              window.first + i, to_string(extent), window.stride[i]),
+                  "write the padding out");
+  }
   return c.fail("window-overflow", window.size_from,
                 fmt::format("the window's extent on axis {} does not fit in 64 bits: size {}, "
                             "dilation {}, stride {}, padding ({},{})",
@@ -128,8 +135,8 @@ bool slide(RuleContext& c, Window& window, const Shape& input, Shape& result) {
   for (size_t i = 0; i < window.size.size(); ++i) {
     const size_t axis = window.first + i;
     const Dim extent = positions(window, i, input[axis]);
-    if (!extent.valid()) return overflow(c, window, i);
-    if (extent.value() < 1) {
+    if (!extent.valid()) return overflow(c, window, i, input[axis]);
+    if (!c.require_at_least(extent, 1)) {
       const auto& [before, after] = window.padding[i];
       return c.fail(
           "window-fit", window.size_from,
@@ -156,8 +163,8 @@ bool slide_back(RuleContext& c, Window& window, const Shape& input, Shape& resul
     } else {
       result[axis] = (input[axis] - 1) * stride + span(window, i) - before - after;
     }
-    if (!result[axis].valid()) return overflow(c, window, i);
-    if (result[axis].value() < 1) {
+    if (!result[axis].valid()) return overflow(c, window, i, input[axis]);
+    if (!c.require_at_least(result[axis], 1)) {
       return c.fail("padding-extent", "padding",
                     fmt::format("padding ({},{}) on axis {} leaves an output of extent {}", before,
                                 after, axis, to_string(result[axis])));

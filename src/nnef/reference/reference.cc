@@ -57,6 +57,16 @@ std::unique_ptr<Reference> Reference::create(const Graph& graph, Diagnostics& di
                fmt::format("the reference evaluator does not know operation '{}'", operation.name))
         .help("load the graph with keep_compound = has_evaluator: other compounds have bodies");
   }
+  for (const TensorRef input : graph.inputs) {
+    const Tensor& tensor = graph[input];
+    if (nnef::known(*tensor.shape)) continue;
+    known = false;
+    diagnostics
+        .error("reference/symbol", tensor.where,
+               fmt::format("input '{}' has shape {}: the reference evaluator needs numbers",
+                           tensor.name, to_string(*tensor.shape)))
+        .help("give the shape of the input: --shape NAME=1,128");
+  }
   std::unique_ptr<Reference> reference(new Reference(graph));
   if (!known || !reference->read_variables(diagnostics)) return nullptr;
   return reference;

@@ -10,7 +10,7 @@ namespace {
 
 void shape_of(Evaluation& e) {
   std::vector<Integer> items;
-  for (const Dim extent : e.shape("input")) items.push_back(extent.value());
+  for (const Dim& extent : e.shape("input")) items.push_back(extent.value());
   e.set("output", items);
 }
 

@@ -85,7 +85,7 @@ std::vector<double> real_items(const TensorValue& value) {
 
 Index to_extents(const Shape& shape) {
   Index extents;
-  for (const Dim extent : shape) extents.push_back(extent.value());
+  for (const Dim& extent : shape) extents.push_back(extent.value());
   return extents;
 }
 

@@ -58,7 +58,7 @@ Expr lower_pow(const LoweringContext& op) {
   if (const double* exponent = op.literal_scalar("y")) {
     if (*exponent == 0.5) return relax::sqrt(x);
     if (*exponent == -0.5) return relax::rsqrt(x);
-    if (*exponent == 0) return relax::full(op.result_extents(), op.number(1), op.real());
+    if (*exponent == 0) return relax::full(op.result_dims(), op.number(1), op.real());
     if (std::trunc(*exponent) == *exponent && std::abs(*exponent) <= longest_chain) {
       return whole_power(op, op.let(x), static_cast<int64_t>(*exponent));
     }

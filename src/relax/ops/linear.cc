@@ -41,7 +41,7 @@ Expr lower_linear(const LoweringContext& op) {
 Expr lower_softmax(const LoweringContext& op) {
   const Ints axes = op.integers("axes");
   const Expr x = op.input("x");
-  if (axes.empty()) return relax::full(op.result_extents(), op.number(1), op.real());
+  if (axes.empty()) return relax::full(op.result_dims(), op.number(1), op.real());
   if (axes.size() == 1) return relax::softmax(x, axes.front());
   const Expr raised = op.let(relax::exp(x - relax::max(x, axes)));
   return raised / relax::sum(raised, axes);

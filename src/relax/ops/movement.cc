@@ -18,17 +18,23 @@ double number(const Value& value) {
 Expr lower_constant(const LoweringContext& op) {
   const auto& items = op.items("value");
   const DLDataType dtype = op.computed(op.graph()[op.result("output")].dtype);
-  const Ints shape = op.result_extents();
-  if (items.size() == 1 && !shape.empty()) {
-    return relax::full(shape, constant(number(items.front()), dtype), dtype);
+  if (std::ranges::any_of(items, [](const Value& item) { return item.get<nnef::Dim>(); })) {
+    const Expr extents = op.extent_items(op.extent_list("value"), dtype);
+    return items.size() == 1
+               ? relax::broadcast_to(relax::reshape(extents, Ints()), op.result_dims())
+               : relax::reshape(extents, op.result_dims());
   }
+  if (items.size() == 1 && !op.result_shape().empty()) {
+    return relax::full(op.result_dims(), constant(number(items.front()), dtype), dtype);
+  }
+  const Ints shape = op.result_extents();
   std::vector<double> values;
   std::transform(items.begin(), items.end(), std::back_inserter(values), number);
   return constant(values, shape, dtype);
 }
 
 Expr lower_to_result_shape(const LoweringContext& op) {
-  return relax::reshape(op.input("input"), op.result_extents());
+  return relax::reshape(op.input("input"), op.result_dims());
 }
 
 Expr lower_transpose(const LoweringContext& op) {
@@ -71,12 +77,24 @@ std::vector<Expr> split_axis(const LoweringContext& op, Expr x, const Ints& size
 }
 
 std::vector<Expr> lower_split(const LoweringContext& op) {
+  const nnef::Shape sizes = op.resolved_extents("sizes");
+  if (!nnef::known(sizes) && sizes.size() > 1) {
+    const Expr x = op.let(op.input("value"));
+    std::vector<Expr> results;
+    nnef::Dim at = 0;
+    for (const nnef::Dim& size : sizes) {
+      results.push_back(
+          relax::slice_inside(x, {op.integer("axis")}, op.dims({at}), op.dims({at + size}), {1}));
+      at = at + size;
+    }
+    return results;
+  }
   return split_axis(op, op.input("value"), op.resolved_integers("sizes"), op.integer("axis"));
 }
 
 std::vector<Expr> lower_unstack(const LoweringContext& op) {
   const int64_t axis = op.integer("axis");
-  const auto count = static_cast<size_t>(op.extents("value")[static_cast<size_t>(axis)]);
+  const auto count = static_cast<size_t>(op.extent("value", axis));
   auto parts = split_axis(op, op.input("value"), Ints(count, 1), axis);
   for (Expr& part : parts) part = relax::squeeze(part, {axis});
   return parts;
@@ -84,24 +102,39 @@ std::vector<Expr> lower_unstack(const LoweringContext& op) {
 
 Expr lower_slice(const LoweringContext& op) {
   const Ints axes = op.integers("axes");
-  const Ints begin = op.resolved_integers("begin");
   const Ints stride = op.resolved_integers("stride");
-  const Ints extents = op.extents("input");
-  Ints end = op.resolved_integers("end");
+  const nnef::Shape begins = op.resolved_extents("begin");
+  nnef::Shape ends = op.resolved_extents("end");
   for (size_t i = 0; i < axes.size(); ++i) {
     // TVM counts a negative end from the end of the axis.
-    if (end[i] < 0) end[i] -= extents[static_cast<size_t>(axes[i])];
+    if (ends[i].most() < 0) ends[i] = ends[i] - op.shape("input")[static_cast<size_t>(axes[i])];
   }
   if (axes.empty()) return op.input("input");
+  if (!nnef::known(begins) || !nnef::known(ends))
+    return relax::slice_inside(op.input("input"), axes, op.dims(begins), op.dims(ends), stride);
+  const Ints begin = to_extents(begins);
+  const Ints end = to_extents(ends);
   return relax::strided_slice(op.input("input"), axes, begin, end, stride);
 }
 
 Expr lower_tile(const LoweringContext& op) {
+  const nnef::Shape repeats = op.extent_list("repeats");
+  if (!nnef::known(repeats)) {
+    nnef::Shape split;
+    nnef::Shape repeated;
+    for (size_t axis = 0; axis < repeats.size(); ++axis) {
+      const nnef::Dim& extent = op.shape("input")[axis];
+      split.insert(split.end(), {1, extent});
+      repeated.insert(repeated.end(), {repeats[axis], extent});
+    }
+    const Expr x = relax::reshape(op.input("input"), op.dims(split));
+    return relax::reshape(relax::broadcast_to(x, op.dims(repeated)), op.result_dims());
+  }
   return relax::tile(op.input("input"), op.integers("repeats"));
 }
 
 Expr lower_pad(const LoweringContext& op) {
-  return pad_border(op.input("input"), op.extents("input"), op.resolved_pairs("padding"),
+  return pad_border(op.input("input"), op.shape("input"), op.resolved_pairs("padding"),
                     op.string("border"), op.scalar("value"));
 }
 
@@ -109,7 +142,7 @@ Expr lower_pad(const LoweringContext& op) {
 /// brought inside.
 Expr lower_gather(const LoweringContext& op) {
   const int64_t axis = op.integer("axis");
-  const Expr extent = integer_constant(op.extents("input")[static_cast<size_t>(axis)], op.whole());
+  const Expr extent = op.extent_item(op.shape("input")[static_cast<size_t>(axis)], op.whole());
   const Expr index = op.let(op.input("indices"));
   const Expr is_negative = relax::less(index, integer_constant(0, op.whole()));
   const Expr counted = relax::where(is_negative, relax::add(index, extent), index);

@@ -48,10 +48,10 @@ SpatialWindow axis_part(const Window& window, size_t axis) {
           {window.dilation[axis], 1}};
 }
 
-int64_t positions(const Window& window, size_t axis) {
+nnef::Dim positions(const Window& window, size_t axis) {
   const auto [before, after] = window.padding[axis];
   const int64_t span = (window.size[axis] - 1) * window.dilation[axis] + 1;
-  return (window.extents[axis] + before + after - span) / window.stride[axis] + 1;
+  return floor_div(window.extents[axis] + before + after - span, window.stride[axis]) + 1;
 }
 
 /// Means and maxima over a window are those over its axes, one after the other.
@@ -59,8 +59,8 @@ Expr pool(Expr x, Window window, const std::function<Expr(Expr, const SpatialWin
   if (is_spatial(window)) return pool_op(std::move(x), spatial_part(window));
   for (size_t axis = 0; axis < window.rank(); ++axis) {
     if (window.trivial(axis)) continue;
-    const int64_t result = positions(window, axis);
-    x = on_axis(x, window.extents, axis, result, [&](Expr flat, const Ints&) {
+    const int64_t result = known_extent(positions(window, axis));
+    x = on_axis(x, to_extents(window.extents), axis, result, [&](Expr flat, const Ints&) {
       return pool_op(std::move(flat), axis_part(window, axis));
     });
     window.extents[axis] = result;
@@ -76,7 +76,7 @@ Expr crop(Expr x, Window& window) {
   }
   x = pad_border(std::move(x), window.extents, negative, "constant");
   for (size_t axis = 0; axis < window.rank(); ++axis) {
-    window.extents[axis] += negative[axis].first + negative[axis].second;
+    window.extents[axis] = window.extents[axis] + negative[axis].first + negative[axis].second;
     window.padding[axis].first -= negative[axis].first;
     window.padding[axis].second -= negative[axis].second;
   }
@@ -91,12 +91,14 @@ bool has_crop(const Window& window) {
 /// For each position along an axis, how many items of the window are inside there.
 Ints inside_counts(const Window& window, size_t axis) {
   Ints counts;
-  for (int64_t i = 0; i < positions(window, axis); ++i) {
+  const int64_t extent = known_extent(window.extents[axis]);
+  const int64_t count = known_extent(positions(window, axis));
+  for (int64_t i = 0; i < count; ++i) {
     int64_t inside = 0;
     for (int64_t k = 0; k < window.size[axis]; ++k) {
       const int64_t at =
           i * window.stride[axis] + k * window.dilation[axis] - window.padding[axis].first;
-      inside += at >= 0 && at < window.extents[axis] ? 1 : 0;
+      inside += at >= 0 && at < extent ? 1 : 0;
     }
     counts.push_back(inside);
   }
@@ -118,19 +120,26 @@ Expr rescale_inside(Expr mean, const Window& window) {
                        static_cast<double>(std::max<int64_t>(inside, 1)));
     }
     Ints shape(window.rank(), 1);
-    shape[axis] = positions(window, axis);
+    shape[axis] = known_extent(positions(window, axis));
     mean = mean * constant(ratios, shape, window.dtype);
   }
   return mean;
 }
 
+/// Whether a window without gaps is too long to fit in the padding.
+bool reaches_inside(const Window& window, size_t axis) {
+  const auto [before, after] = window.padding[axis];
+  return window.dilation[axis] == 1 && before < window.size[axis] && after < window.size[axis];
+}
+
 /// Zero where a window has no item inside.
 Expr clear_empty(Expr maximum, const Window& window) {
   for (size_t axis = 0; axis < window.rank(); ++axis) {
+    if (reaches_inside(window, axis)) continue;
     const Ints counts = inside_counts(window, axis);
     if (std::find(counts.begin(), counts.end(), 0) == counts.end()) continue;
     Ints shape(window.rank(), 1);
-    shape[axis] = positions(window, axis);
+    shape[axis] = known_extent(positions(window, axis));
     const std::vector<double> inside(counts.begin(), counts.end());
     const Expr is_empty = relax::equal(constant(inside, shape, float32), constant(0, float32));
     maximum = relax::where(is_empty, constant(0, window.dtype), maximum);
@@ -177,7 +186,7 @@ Expr mean_of_windows(Expr x, Window window) {
 }
 
 Expr spread_windows(Expr x, const Window& window, const Ints& result) {
-  Ints extents = window.extents;
+  Ints extents = to_extents(window.extents);
   for (size_t axis = 0; axis < window.rank(); ++axis) {
     if (window.trivial(axis) && result[axis] == extents[axis]) continue;
     const int64_t size = window.size[axis];

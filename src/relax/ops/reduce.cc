@@ -22,11 +22,10 @@ Expr lower_reduce(const LoweringContext& op) {
 Expr mean(const LoweringContext& op) {
   const Ints axes = op.integers("axes");
   if (!op.is_integer()) return reduce(relax::mean, op.input("input"), axes);
-  const Ints extents = op.extents("input");
-  int64_t volume = 1;
-  for (int64_t axis : axes) volume *= extents[static_cast<size_t>(axis)];
+  nnef::Dim volume = 1;
+  for (int64_t axis : axes) volume = volume * op.shape("input")[static_cast<size_t>(axis)];
   const Expr sum = reduce(relax::sum, relax::astype(op.input("input"), int64), axes);
-  return relax::astype(relax::divide(sum, integer_constant(volume, int64)), op.whole());
+  return relax::astype(relax::divide(sum, op.extent_item(volume, int64)), op.whole());
 }
 
 Expr lower_sum_reduce(const LoweringContext& op) {
@@ -46,12 +45,12 @@ template <Expr (*arg)(Expr, int64_t)>
 Expr lower_arg_reduce(const LoweringContext& op) {
   Ints axes = op.integers("axes");
   std::sort(axes.begin(), axes.end());
-  const Ints extents = op.extents("input");
+  const nnef::Shape& extents = op.shape("input");
   Expr x = op.input("input");
-  if (axes.empty()) return relax::full(extents, integer_constant(0, int32), int32);
+  if (axes.empty()) return relax::full(op.dims(extents), integer_constant(0, int32), int32);
   if (axes.size() == 1) return relax::astype(arg(x, axes.front()), int32);
   Ints order;
-  Ints merged;
+  nnef::Shape merged;
   for (size_t axis = 0; axis < extents.size(); ++axis) {
     if (std::find(axes.begin(), axes.end(), axis) != axes.end()) continue;
     order.push_back(static_cast<int64_t>(axis));
@@ -61,19 +60,19 @@ Expr lower_arg_reduce(const LoweringContext& op) {
   merged.push_back(1);
   for (int64_t axis : axes) {
     order.push_back(axis);
-    merged.back() *= extents[static_cast<size_t>(axis)];
+    merged.back() = merged.back() * extents[static_cast<size_t>(axis)];
   }
-  const Expr index = arg(relax::reshape(relax::permute_dims(x, order), merged), last);
-  return relax::astype(relax::reshape(index, op.result_extents()), int32);
+  const Expr index = arg(relax::reshape(relax::permute_dims(x, order), op.dims(merged)), last);
+  return relax::astype(relax::reshape(index, op.result_dims()), int32);
 }
 
 /// The last of equals is the first from the end.
 template <Expr (*arg)(Expr, int64_t)>
 Expr lower_last_arg_reduce(const LoweringContext& op) {
   const int64_t axis = op.integers("axes").front();
-  const int64_t last = op.extents("input")[static_cast<size_t>(axis)] - 1;
+  const nnef::Dim last = op.shape("input")[static_cast<size_t>(axis)] - 1;
   const Expr from_end = arg(relax::flip(op.input("input"), axis), axis);
-  return relax::subtract(integer_constant(last, int64), from_end);
+  return relax::subtract(op.extent_item(last, int64), from_end);
 }
 
 constexpr LoweringRow rows[] = {

@@ -16,21 +16,30 @@ Ints full_factors(const LoweringContext& op) {
   return factors;
 }
 
-Ints spatial_part(const Ints& extents) { return Ints(extents.begin() + 2, extents.end()); }
+nnef::Shape spatial_extents(const nnef::Shape& extents) {
+  return {extents.begin() + 2, extents.end()};
+}
+
+Ints spatial_part(const nnef::Shape& extents) { return to_extents(spatial_extents(extents)); }
 
 Expr lower_nearest_upsample(const LoweringContext& op) {
   const Expr x = op.input("input");
-  if (op.rank("input") != image_rank) {
-    return repeat_items(x, op.extents("input"), full_factors(op));
+  if (op.rank("input") != image_rank || !known(spatial_extents(op.shape("input")))) {
+    return repeat_items(op, x, op.shape("input"), full_factors(op));
   }
-  return relax::resize2d(x, spatial_part(op.result_extents()), "nearest_neighbor", "asymmetric",
+  return relax::resize2d(x, spatial_part(op.result_shape()), "nearest_neighbor", "asymmetric",
                          "floor");
 }
 
 Expr lower_nearest_downsample(const LoweringContext& op) {
-  const Ints extents = op.extents("input");
+  const nnef::Shape& extents = op.shape("input");
   Ints axes;
   for (size_t axis = 2; axis < extents.size(); ++axis) axes.push_back(static_cast<int64_t>(axis));
+  const nnef::Shape spatial = spatial_extents(extents);
+  if (!known(spatial)) {
+    return relax::slice_inside(op.input("input"), axes, op.dims(nnef::Shape(axes.size(), 0)),
+                               op.dims(spatial), op.integers("factor"));
+  }
   return relax::strided_slice(op.input("input"), axes, Ints(axes.size(), 0), spatial_part(extents),
                               op.integers("factor"));
 }
@@ -47,9 +56,9 @@ double source_position(int64_t i, int64_t extent, int64_t factor, const std::str
 }
 
 /// Linear interpolation along one axis.
-Expr interpolate(const LoweringContext& op, Expr x, const Ints& extents, size_t axis,
+Expr interpolate(const LoweringContext& op, Expr x, const nnef::Shape& extents, size_t axis,
                  int64_t factor, const std::string& method) {
-  const int64_t extent = extents[axis];
+  const int64_t extent = known_extent(extents[axis]);
   std::vector<double> lower;
   std::vector<double> upper;
   std::vector<double> lower_weight;
@@ -85,15 +94,15 @@ Expr lower_multilinear_upsample(const LoweringContext& op) {
   const std::string& border = op.string("border");
   Expr x = op.input("input");
   if (op.rank("input") == image_rank && (border == "replicate" || method == "aligned")) {
-    return relax::resize2d(x, spatial_part(op.result_extents()), "linear", tvm_coordinates(method),
+    return relax::resize2d(x, spatial_part(op.result_shape()), "linear", tvm_coordinates(method),
                            "");
   }
-  Ints extents = op.extents("input");
+  nnef::Shape extents = op.shape("input");
   const Ints factors = full_factors(op);
   for (size_t axis = 2; axis < extents.size(); ++axis) {
     if (factors[axis] == 1) continue;
     x = op.let(interpolate(op, op.let(x), extents, axis, factors[axis], method));
-    extents[axis] *= factors[axis];
+    extents[axis] = extents[axis] * factors[axis];
   }
   return x;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "relax/lowering.h"
+#include "tvm/emit_te.h"
 
 namespace nnef_tvm {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 using namespace relax::operators;
 
 Expr lower_broadcast(const LoweringContext& op) {
-  const Ints extents = op.result_extents();
+  const Extents extents = op.result_dims();
   return relax::broadcast_to(op.input("input", extents.size()), extents);
 }
 
@@ -21,16 +22,16 @@ Expr counted(const LoweringContext& op, const Expr& index, const Expr& extent) {
 }
 
 Expr axis_indices(const LoweringContext& op, int64_t axis) {
-  const Expr extent = integer_constant(op.extents("input")[static_cast<size_t>(axis)], op.whole());
+  const Expr extent = op.extent_item(op.shape("input")[static_cast<size_t>(axis)], op.whole());
   return counted(op, op.let(op.input("indices")), extent);
 }
 
 /// Rows of indices, whose items count axes from `first` on.
 Expr row_indices(const LoweringContext& op, int64_t first) {
-  const Ints extents = op.extents("input");
-  const int64_t depth = op.extents("indices").back();
-  const std::vector<double> items(extents.begin() + first, extents.begin() + first + depth);
-  return counted(op, op.let(op.input("indices")), constant(items, Ints{depth}, op.whole()));
+  const nnef::Shape& extents = op.shape("input");
+  const int64_t depth = known_extent(op.shape("indices").back());
+  const nnef::Shape indexed(extents.begin() + first, extents.begin() + first + depth);
+  return counted(op, op.let(op.input("indices")), op.extent_items(indexed, op.whole()));
 }
 
 Expr lower_gather_elements(const LoweringContext& op) {
@@ -71,6 +72,17 @@ double number(const nnef::Value& value) {
 }
 
 Expr lower_range(const LoweringContext& op) {
+  if (!nnef::known(op.result_shape())) {
+    const PrimExpr start = op.dim(nnef::extent_of(op.value("start")));
+    const PrimExpr step = op.dim(nnef::extent_of(op.value("step")));
+    return emit_te(op.builder(), "range", {},
+                   [&](const auto&) {
+                     return te::compute(op.result_dims(), "range", [&](const te::Indices& i) {
+                       return cast(start + i[0] * step, op.whole());
+                     });
+                   },
+                   {start});
+  }
   const Ints extents = op.result_extents();
   const double start = number(op.value("start"));
   const double step = number(op.value("step"));
@@ -138,22 +150,25 @@ Taps axis_taps(const LoweringContext& op, int64_t from, int64_t to, double scale
 
 /// One axis after the other: each item of the result is a weighted sum of items of the input.
 Expr lower_resize(const LoweringContext& op) {
-  const Ints from = op.extents("input");
-  const Ints to = op.result_extents();
+  const nnef::Shape& from = op.shape("input");
+  const nnef::Shape& to = op.result_shape();
   const auto& scales = op.items("scales");
   const bool nearest = op.string("interpolator") == "nearest";
   Expr x = op.input("input");
   for (size_t axis = 0; axis < from.size(); ++axis) {
-    const double scale =
-        scales.empty() ? double(to[axis]) / double(from[axis]) : *scales[axis].get<double>();
+    const double scale = !scales.empty() ? *scales[axis].get<double>()
+                         : to[axis] == from[axis]
+                             ? 1
+                             : double(known_extent(to[axis])) / double(known_extent(from[axis]));
     if (scale == 1) continue;
-    const Taps taps = axis_taps(op, from[axis], to[axis], scale);
+    const int64_t made = known_extent(to[axis]);
+    const Taps taps = axis_taps(op, known_extent(from[axis]), made, scale);
     Ints along(from.size(), 1);
-    along[axis] = to[axis];
+    along[axis] = made;
     x = op.let(x);
     Expr sum;
     for (size_t k = 0; k < taps.places.size(); ++k) {
-      const Expr part = relax::take(x, constant(taps.places[k], Ints{to[axis]}, int64),
+      const Expr part = relax::take(x, constant(taps.places[k], Ints{made}, int64),
                                     static_cast<int64_t>(axis), "clip");
       const Expr term = nearest ? part : part * constant(taps.weights[k], along, op.real());
       sum = k == 0 ? term : sum + term;

@@ -21,7 +21,7 @@ Expr extend_input(Expr x, Ints& shape, const Ints& spans, TransposedConv& conv) 
     before += first * stride;
     after += last * stride;
   }
-  x = pad_border(std::move(x), shape, more, conv.border);
+  x = pad_border(std::move(x), to_shape(shape), more, conv.border);
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     shape[axis] += more[axis].first + more[axis].second;
   }
@@ -66,7 +66,7 @@ Expr transposed_conv(Expr x, const Ints& shape, Expr weight, const Ints& weight_
   const Ints zeros(2 * rank, 0);
   const Expr all =
       relax::conv_transpose(x, weight, conv.stride, zeros, Ints(rank, 0), ones, conv.groups);
-  return pad_border(all, whole, crop, "constant");
+  return pad_border(all, to_shape(whole), crop, "constant");
 }
 
 }  // namespace nnef_tvm

@@ -42,7 +42,7 @@ Expr lower_conv(const LoweringContext& op) {
   const bool absorbs = border != "constant" || has_negative(padding) || !has_operator(op);
   if (!is_zero(padding) && absorbs) {
     padding.insert(padding.begin(), 2, {0, 0});
-    x = pad_border(x, op.extents("input"), padding, border);
+    x = pad_border(x, op.shape("input"), padding, border);
     padding.assign(padding.size() - 2, {0, 0});
   }
   if (!has_operator(op)) return add_bias(op, any_conv(op, x));
@@ -73,33 +73,33 @@ Expr lower_deconv(const LoweringContext& op) {
 
 Expr lower_box(const LoweringContext& op) {
   if (!op.logical("normalize")) return sum_of_windows(op);
-  return mean_of_windows(op.input("input"), full_window(op, op.extents("input")));
+  return mean_of_windows(op.input("input"), full_window(op, op.shape("input")));
 }
 
 /// Whether the transposed windows lie side by side and fill the result.
 bool repeats_items(const Window& window, const Ints& result) {
   for (size_t axis = 0; axis < window.rank(); ++axis) {
     if (window.dilation[axis] != 1 && window.size[axis] != 1) return false;
-    if (result[axis] != window.extents[axis] * window.size[axis]) return false;
+    if (!(window.extents[axis] * window.size[axis] == result[axis])) return false;
   }
   return window.size == window.stride && is_zero(window.padding);
 }
 
 Expr lower_debox(const LoweringContext& op) {
-  const Window window = full_window(op, op.extents("input"));
+  const Window window = full_window(op, op.shape("input"));
   Expr x = op.input("input");
   const Ints result = op.result_extents();
-  x = repeats_items(window, result) ? repeat_items(x, window.extents, window.size)
+  x = repeats_items(window, result) ? repeat_items(op, x, window.extents, window.size)
                                     : spread_windows(x, window, result);
   return op.logical("normalize") ? x * op.number(1.0 / static_cast<double>(window.volume())) : x;
 }
 
 Expr lower_max_pool(const LoweringContext& op) {
-  return max_of_windows(op.input("input"), full_window(op, op.extents("input")));
+  return max_of_windows(op.input("input"), full_window(op, op.shape("input")));
 }
 
 Expr lower_avg_pool(const LoweringContext& op) {
-  return mean_of_windows(op.input("input"), full_window(op, op.extents("input")));
+  return mean_of_windows(op.input("input"), full_window(op, op.shape("input")));
 }
 
 std::vector<Expr> lower_max_pool_with_index(const LoweringContext& op) {

@@ -10,7 +10,7 @@ namespace nnef_tvm {
 
 /// A window over every axis of a tensor of shape `extents`.
 struct Window {
-  Ints extents;
+  nnef::Shape extents;
   Ints size;
   Ints stride;
   Ints dilation;
@@ -26,21 +26,22 @@ struct Window {
 
 /// Of operations with `size` for every axis, with what their shape rules resolved; over the extents
 /// of `input`.
-Window full_window(const LoweringContext& op, const Ints& extents);
+Window full_window(const LoweringContext& op, const nnef::Shape& extents);
 
 // border.cc
 
 /// `x` with items added before and after on each axis (negative: cropped), taken from it by NNEF's
 /// rules for borders: 'constant' (`value`), 'replicate', 'reflect' (the edge is not repeated),
 /// 'reflect-even' (it is).
-Expr pad_border(Expr x, const Ints& extents, const Pairs& padding, const std::string& border,
+Expr pad_border(Expr x, const nnef::Shape& extents, const Pairs& padding, const std::string& border,
                 double value = 0);
 /// Makes all padding part of `x`, with `value` as the constant; `window` is changed to match.
 Expr absorb_padding(Expr x, Window& window, double value = 0);
 /// Puts factor - 1 zeros between the items of each axis.
 Expr insert_zeros(Expr x, const Ints& extents, const Ints& factors);
 /// Each item `factor` times in a row on each axis.
-Expr repeat_items(Expr x, const Ints& extents, const Ints& factors);
+Expr repeat_items(const LoweringContext& op, Expr x, const nnef::Shape& extents,
+                  const Ints& factors);
 
 // pooling.cc
 

@@ -53,23 +53,23 @@ PrimExpr is_inside(const te::Indices& place, const Ints& extents) {
 }  // namespace
 
 Expr sum_of_windows(const LoweringContext& op) {
-  Window window = full_window(op, op.extents("input"));
+  Window window = full_window(op, op.shape("input"));
   const Expr x = absorb_padding(op.input("input"), window);
   const WindowItems items(window);
   return emit_te(op.builder(), "box", {x}, [&](const auto& args) {
-    return te::compute(te_shape(op.result_extents()), "box", [&](const te::Indices& i) {
+    return te::compute(op.result_dims(), "box", [&](const te::Indices& i) {
       return te::sum(args[0](place_of(window, i, items.offset())), items.axes());
     });
   });
 }
 
 Expr lower_argmax_pool(const LoweringContext& op) {
-  Window window = full_window(op, op.extents("input"));
+  Window window = full_window(op, op.shape("input"));
   const bool ignores = window.border == "ignore";
   Expr x = op.input("input");
   if (!ignores) x = absorb_padding(x, window);
   const WindowItems items(window);
-  const te::Shape shape = te_shape(op.result_extents());
+  const te::Shape shape = op.result_dims();
   if (items.axes().empty())
     return relax::full(op.result_extents(), integer_constant(0, int32), int32);
   return emit_te(op.builder(), "argmax_pool", {x}, [&](const auto& args) {
@@ -81,7 +81,7 @@ Expr lower_argmax_pool(const LoweringContext& op) {
       PrimExpr value = input(place);
       PrimExpr position = items.position();
       if (ignores) {
-        const PrimExpr inside = is_inside(place, window.extents);
+        const PrimExpr inside = is_inside(place, to_extents(window.extents));
         value = if_then_else(inside, value, lowest(input.dtype()));
         position = select(inside, position, outside);
       }
@@ -96,11 +96,11 @@ Expr lower_argmax_pool(const LoweringContext& op) {
 
 /// Nothing checks indices when the model runs: those beyond the window give 0.
 Expr lower_sample(const LoweringContext& op) {
-  Window window = full_window(op, op.extents("input"));
+  Window window = full_window(op, op.shape("input"));
   const Expr x = absorb_padding(op.input("input"), window);
   const te::Shape size = te_shape(window.size);
   return emit_te(op.builder(), "sample", {x, op.input("index")}, [&](const auto& args) {
-    return te::compute(te_shape(op.result_extents()), "sample", [&](const te::Indices& i) {
+    return te::compute(op.result_dims(), "sample", [&](const te::Indices& i) {
       const PrimExpr index = cast(args[1](i), int64);
       const PrimExpr exists = both(ge(index, 0), lt(index, window.volume()));
       return if_then_else(exists, args[0](place_of(window, i, unravel(index, size))),
@@ -112,13 +112,13 @@ Expr lower_sample(const LoweringContext& op) {
 /// Each item of the result looks at all items that may have been placed there.
 Expr lower_desample(const LoweringContext& op) {
   const Ints extents = op.extents("input");
-  const Window window = full_window(op, extents);
+  const Window window = full_window(op, op.shape("input"));
   const WindowItems items(window);
   const std::vector<Expr> inputs{op.input("input"), op.input("index")};
   return emit_te(op.builder(), "desample", inputs, [&](const auto& args) {
     const te::Tensor& input = args[0];
     const PrimExpr zero = number(0, input.dtype());
-    return te::compute(te_shape(op.result_extents()), "desample", [&](const te::Indices& i) {
+    return te::compute(op.result_dims(), "desample", [&](const te::Indices& i) {
       std::vector<PrimExpr> exists;
       te::Indices from;
       for (size_t axis = 0; axis < window.rank(); ++axis) {

@@ -137,7 +137,7 @@ Access access_of(const ObjectRef& region, const std::vector<Iteration>& iteratio
   auto type = field<ObjectRef>(access.buffer, "ty");
   access.dtype = field<DLDataType>(field<ObjectRef>(type, "dtype"), "dtype");
   for (const PrimExpr& extent : field<Array<PrimExpr>>(type, "shape")) {
-    access.shape.push_back(known_int(extent).value_or(0));
+    access.shape.push_back(known_int(extent).value_or(kOpenExtent));
   }
   for (const ObjectRef& range : field<Array<ObjectRef>>(region, "region")) {
     access.indices.push_back(field<PrimExpr>(range, "min"));
@@ -270,6 +270,17 @@ int64_t BlockInfo::reduction_volume() const {
   return product;
 }
 
+int64_t BlockInfo::reduction_multiple() const {
+  int64_t product = 1;
+  for (const Iteration& i : iterations) product *= i.reduces ? i.multiple : 1;
+  return product;
+}
+
+bool BlockInfo::open() const {
+  return std::any_of(iterations.begin(), iterations.end(),
+                     [](const Iteration& i) { return i.open; });
+}
+
 int64_t BlockInfo::volume() const { return spatial_volume() * reduction_volume(); }
 
 std::vector<size_t> BlockInfo::result_order() const {
@@ -293,7 +304,11 @@ BlockInfo inspect(const TirSchedule& schedule, const Block& block) {
     Iteration iteration;
     iteration.var = field<Var>(item, "var");
     auto extent = field<PrimExpr>(field<ObjectRef>(item, "dom"), "extent");
-    iteration.extent = known_int(extent).value_or(0);
+    const auto known = known_int(extent);
+    iteration.extent = known.value_or(kOpenExtent);
+    iteration.multiple = known ? *known : known_factor(extent);
+    iteration.open = !known;
+    iteration.exact = extent;
     const int kind = field<int>(item, "iter_type");
     iteration.reduces = kind == kReduce;
     info.reduction = info.reduction || iteration.reduces;

@@ -10,9 +10,16 @@
 
 namespace nnef_tvm {
 
+/// What symbolic extents are taken for where plans need a number. A prime, so that nothing divides
+/// it: there is always a rest.
+inline constexpr int64_t kOpenExtent = 61;
+
 struct Iteration {
   Var var;
-  int64_t extent = 0;  ///< 0 when symbolic
+  int64_t extent = 0;    ///< kOpenExtent when symbolic
+  int64_t multiple = 1;  ///< divides the extent; the extent itself when that is known
+  bool open = false;     ///< symbolic
+  PrimExpr exact;
   bool reduces = false;
 };
 
@@ -31,7 +38,7 @@ struct Step {
 struct Access {
   Var buffer;
   std::vector<PrimExpr> indices;
-  std::vector<int64_t> shape;  ///< 0 for symbolic extents
+  std::vector<int64_t> shape;  ///< kOpenExtent for symbolic extents
   DLDataType dtype{};
   bool single = true;  ///< one item for each iteration; else a region, and `indices` are its start
   std::vector<Step> steps;  ///< one per iteration of the block
@@ -57,13 +64,16 @@ struct BlockInfo {
   std::vector<Access> writes;
   Work work;
   bool reduction = false;
-  /// Loops are one to one with iterations, extents are known, there is one result, and each
+  /// Loops are one to one with iterations, there is one result, and each
   /// iteration (but those that reduce) is one axis of it.
   bool regular = false;
 
   int64_t volume() const;  ///< of all iterations
   int64_t spatial_volume() const;
   int64_t reduction_volume() const;
+  /// What divides the reduction's volume for all values of symbols.
+  int64_t reduction_multiple() const;
+  bool open() const;  ///< whether any extent is symbolic
   /// The iterations' positions, in the order of the result's axes.
   std::vector<size_t> result_order() const;
 };

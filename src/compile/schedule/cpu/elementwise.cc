@@ -52,6 +52,7 @@ std::vector<int64_t> unconditional_parts(const BlockInfo& info, size_t axis) {
   constexpr size_t kMostParts = 64;
   const auto& changes = info.work.condition_changes[axis];
   const int64_t extent = info.iterations[axis].extent;
+  if (info.iterations[axis].open) return {extent};
   if (!changes || changes->size() >= kMostParts) return {extent};
   std::vector<int64_t> parts;
   int64_t begin = 0;
@@ -83,7 +84,7 @@ void parallelise(TirSchedule& schedule, const std::vector<Loop>& loops, int64_t 
   for (const Loop& loop : loops) {
     if (count >= pieces) break;
     const auto extent = known_int(field<PrimExpr>(schedule.node(loop), "extent"));
-    count *= extent.value_or(1);
+    count *= extent.value_or(kOpenExtent);
     fused.push_back(loop);
   }
   schedule.parallel(fused.size() == 1 ? fused[0] : schedule.fuse(fused));
@@ -113,8 +114,10 @@ void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const Cp
   schedule.reorder(loops);
   const size_t merged = merged_axes(info, order);
   int64_t extent = 1;
+  bool open = false;
   for (size_t i = order.size() - merged; i < order.size(); ++i) {
-    extent *= info.iterations[order[i]].extent;
+    extent *= info.iterations[order[i]].multiple;
+    open = open || info.iterations[order[i]].open;
   }
   std::vector<Loop> inner(loops.end() - static_cast<std::ptrdiff_t>(merged), loops.end());
   loops.resize(loops.size() - merged);
@@ -135,6 +138,13 @@ void schedule_elementwise(TirSchedule& schedule, const BlockInfo& info, const Cp
   if (conditional && lanes > 1 && !loops.empty()) {
     if (parallel) parallelise(schedule, loops, pieces);
     vectorise_parts(schedule, row, parts, lanes);
+    return;
+  }
+  if (lanes == 1 && open && in_vectors && !loops.empty() && full > 1) {
+    if (parallel) parallelise(schedule, loops, pieces);
+    const PrimExpr whole = field<PrimExpr>(schedule.node(row), "extent");
+    const Loop vectors = schedule.partition(row, floordiv(whole, full) * full)[0];
+    schedule.vectorize(schedule.split(vectors, {full})[1]);
     return;
   }
   if (lanes > 1 && !conditional) {

@@ -117,8 +117,8 @@ class FusedRows {
   /// do not divide it.
   std::optional<Block> partial_results(const BlockInfo& info) {
     const int64_t full = lanes(info);
-    const int64_t length = info.reduction_volume();
-    if (!info.reduction || full == 1 || length % full != 0 || length < 2 * full) {
+    const int64_t length = info.open() ? info.reduction_multiple() : info.reduction_volume();
+    if (!info.reduction || full == 1 || length % full != 0 || (!info.open() && length < 2 * full)) {
       return std::nullopt;
     }
     const std::vector<Loop> loops = schedule_.loops(info.block);
@@ -147,8 +147,13 @@ class FusedRows {
     const int64_t full = lanes(info);
     const Loop along = along_row(info.block);
     if (full == 1 || rows_.length < full) return;
-    const int64_t rest = rows_.length % full;
-    const Loop whole = rest == 0 ? along : schedule_.partition(along, {rows_.length - rest})[0];
+    const auto extent = field<PrimExpr>(schedule_.node(along), "extent");
+    const auto length = known_int(extent);
+    const int64_t rest = length ? *length % full : known_factor(extent) % full;
+    const Loop whole =
+        rest == 0 ? along
+        : length  ? schedule_.partition(along, {*length - rest})[0]
+                  : schedule_.partition(along, floordiv(extent, full) * full)[0];
     schedule_.vectorize(schedule_.split(whole, {full})[1]);
   }
 

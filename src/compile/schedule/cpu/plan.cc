@@ -55,7 +55,7 @@ std::optional<Nest> nest_of(const BlockInfo& info, const Tile& tile,
   const bool shared = std::any_of(info.reads.begin(), info.reads.end(), [&](const Access& read) {
     return read.steps[tile.vector_axis].is_none();
   });
-  if (!shared || tile.parts.empty()) return std::nullopt;
+  if (!shared || tile.parts.empty() || info.open()) return std::nullopt;
   return choose_nest(nest_problem(info, tile, weights), traits);
 }
 

@@ -100,7 +100,7 @@ class TiledReduction {
   /// What is read for results beyond the axis, which nobody stores, is there.
   void clamp(const TilePart& part) {
     const Iteration& iteration = info_.iterations[part.axis];
-    schedule_.clamp_reads(info_.block, iteration.var, iteration.extent - 1);
+    schedule_.clamp_reads(info_.block, iteration.var, iteration.exact - 1);
   }
 
   void pack(const Packing& packing) {
@@ -289,6 +289,7 @@ TileProblem tile_problem(const BlockInfo& info, const std::vector<Var>& weights)
   TileProblem problem;
   for (size_t i = 0; i < info.iterations.size(); ++i) {
     problem.extents.push_back(info.iterations[i].extent);
+    problem.open.push_back(info.iterations[i].open);
     problem.reduces.push_back(info.iterations[i].reduces);
     problem.scalar.push_back(info.work.condition_depends[i]);
   }

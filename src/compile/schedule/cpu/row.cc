@@ -41,7 +41,7 @@ std::optional<double> row_reduction_cycles(const BlockInfo& info, const CpuTrait
   const auto axis = contiguous_reduction(info);
   if (!axis || info.reads.size() > 2) return std::nullopt;
   const int64_t full = full_lanes(info, traits);
-  const int64_t lanes = lanes_for(info.iterations[*axis].extent, full);
+  const int64_t lanes = lanes_for(info.iterations[*axis].multiple, full);
   if (lanes == 1) return std::nullopt;
   const double steps = static_cast<double>(info.reduction_volume()) / static_cast<double>(lanes);
   const double step = std::max(4.0, static_cast<double>(lanes) / static_cast<double>(full));
@@ -52,7 +52,7 @@ std::optional<double> row_reduction_cycles(const BlockInfo& info, const CpuTrait
 void schedule_row_reduction(TirSchedule& schedule, const BlockInfo& info, const CpuTraits& traits,
                             int64_t pieces) {
   const size_t axis = *contiguous_reduction(info);
-  const int64_t lanes = lanes_for(info.iterations[axis].extent, full_lanes(info, traits));
+  const int64_t lanes = lanes_for(info.iterations[axis].multiple, full_lanes(info, traits));
   const std::optional<BlockInfo> epilogue = epilogue_of(schedule, info);
   const std::vector<Loop> loops = schedule.loops(info.block);
   std::vector<Loop> order, spatial;

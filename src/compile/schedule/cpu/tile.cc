@@ -62,6 +62,7 @@ class Candidate {
 
  private:
   bool has_rest(size_t axis, int64_t width) const { return problem_.extents[axis] % width != 0; }
+  bool is_open(size_t axis) const { return !problem_.open.empty() && problem_.open[axis]; }
 
   /// Packs all operands that move with the axis; false, and no change, when one cannot be.
   bool pack_all(Tile& tile, size_t axis, int64_t width) const {
@@ -96,7 +97,7 @@ class Candidate {
   void pack_for_part(Tile& tile, TilePart& part) const {
     part.beyond = has_rest(part.axis, part.extent);
     if (!part.beyond) return;
-    part.clamped = part.extent <= kMaxRows || !pack_all(tile, part.axis, part.extent);
+    part.clamped = is_open(part.axis) || part.extent <= kMaxRows || !pack_all(tile, part.axis, part.extent);
   }
 
   /// How many different items (or vectors) of an operand one step of the reduction loads.

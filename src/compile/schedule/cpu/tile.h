@@ -21,6 +21,7 @@ struct TileOperand {
 /// result[spatial axes] = reduction over the others of an expression of the operands.
 struct TileProblem {
   std::vector<int64_t> extents;
+  std::vector<bool> open{};  ///< symbolic extents; empty when all are known
   std::vector<bool> reduces;
   std::vector<bool>
       scalar;  ///< axes that a condition depends on, which vectors would have to take apart
