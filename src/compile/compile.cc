@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "compile/cpu_target.h"
@@ -202,6 +203,21 @@ bool can_measure(const Target& target, nnef::Diagnostics& diagnostics) {
   return false;
 }
 
+/// Loops keep their results in the host's memory; reports "compile/device-loop".
+bool check_loops(const IRModule& module, const Target& target, nnef::Diagnostics& diagnostics) {
+  const std::vector<NamedFunction> functions = functions_of(module);
+  const auto loops = std::count_if(functions.begin(), functions.end(), [](const auto& item) {
+    return is_relax_function(item.function) && item.name != "main";
+  });
+  if (loops == 0 || !is_device_target(target)) return true;
+  diagnostics
+      .error("compile/device-loop", {},
+             fmt::format("a scan over an extent with symbols does not run on '{}'",
+                         target_kind(target)))
+      .help("give the shapes of inputs (--shape NAME=1,128), or compile for llvm");
+  return false;
+}
+
 std::optional<Model> lowered_for(const ChosenTarget& chosen, const CompileOptions& options,
                                  const std::vector<ffi::Tensor>& params, Origins& origins,
                                  Tuner& tuner, nnef::Diagnostics& diagnostics) {
@@ -219,6 +235,7 @@ std::optional<Compiled> compile_for(const ChosenTarget& chosen, const CompileOpt
                                     Interface interface, nnef::Diagnostics& diagnostics) {
   const Target& target = chosen.target;
   TargetScope scope(target);
+  if (!check_loops(module, target, diagnostics)) return std::nullopt;
   Tuner tuner(options.tuning, host_of(target), diagnostics);
   Origins origins(module, options.sources);
   const auto lowered = lowered_for(chosen, options, params, origins, tuner, diagnostics);

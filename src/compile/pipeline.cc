@@ -31,11 +31,12 @@ IRModule run_passes(IRModule module, const std::vector<Pass>& passes) {
   return module;
 }
 
-/// The module without its Relax functions except one.
+/// The module of one Relax function; with main are the loops that it hands to the runtime.
 IRModule only(const IRModule& module, const std::string& entry) {
   std::vector<NamedFunction> kept = functions_of(module);
   std::erase_if(kept, [&](const NamedFunction& item) {
-    return is_relax_function(item.function) && item.name != entry;
+    if (!is_relax_function(item.function) || item.name == entry) return false;
+    return entry == kTransformName || item.name == kTransformName || item.name == "main";
   });
   return run_pass(relax_pass::dead_code_elimination({entry}), make_module(kept));
 }
@@ -56,8 +57,12 @@ bool is_runtime_op(std::string_view op) {
 void report_unsupported(const IRModule& module, const std::string& entry,
                         nnef::Diagnostics& diagnostics) {
   std::map<std::string, int> leftover;
-  for (const std::string& op : called_operators(find_function(module, entry))) {
-    if (!is_runtime_op(op)) ++leftover[op];
+  for (const NamedFunction& item : functions_of(module)) {
+    if (!is_relax_function(item.function)) continue;
+    if (item.name != entry && (item.name == "main" || item.name == kTransformName)) continue;
+    for (const std::string& op : called_operators(item.function)) {
+      if (!is_runtime_op(op)) ++leftover[op];
+    }
   }
   for (const auto& [op, count] : leftover) {
     diagnostics.error("compile/unsupported", {},

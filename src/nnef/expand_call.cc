@@ -21,6 +21,7 @@ struct ResultLength {
 constexpr std::array kResultLengths{
     ResultLength{"split", "ratios"},
     ResultLength{"copy_n", "times"},
+    ResultLength{"tract_core_loop", "output_axes"},
 };
 
 }  // namespace

@@ -151,6 +151,11 @@ class Expander {
   Result variable(const ast::Expr& expr, Frame& frame, const Target& target);
   // tract_scan.cc
   Result scan(const ast::Expr& expr, Frame& frame, const Target& target);
+  struct Scan;
+  /// As an operation with a body of its own, where the number of iterations has symbols.
+  Result loop(Scan scan, const ast::Expr& expr, Frame& frame, const Target& target);
+  /// The body as a graph of its own.
+  std::optional<Graph> loop_body(const Scan& scan, const ast::Expr& expr, Frame& frame);
   Result scan_slice(const Value& tensor, const Value& axis, int64_t step, int64_t iteration,
                     const Location& where, const Frame& frame);
 

@@ -64,6 +64,12 @@ void KnownValues::add(const Operation& operation) {
   each_tensor(operation.outputs, [&](TensorRef ref) { kinds_[ref.index] = result; });
 }
 
+void KnownValues::swap(KnownValues& other) {
+  kinds_.swap(other.kinds_);
+  values_.swap(other.values_);
+  pool_.swap(other.pool_);
+}
+
 KnownValues::Kind KnownValues::kind(TensorRef ref) const {
   return ref.index < kinds_.size() ? kinds_[ref.index] : Kind::unknown;
 }

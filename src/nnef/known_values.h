@@ -24,6 +24,8 @@ class KnownValues {
   const TensorValue* find(TensorRef ref) const;
   /// The items of a tensor of integers, some of which have symbols. Nothing for others.
   std::optional<Shape> extents(TensorRef ref) const;
+  /// Exchanges what is known with another's: for another graph in the same place.
+  void swap(KnownValues& other);
 
  private:
   enum class Kind : uint8_t { unknown, known, extents };

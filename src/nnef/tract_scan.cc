@@ -1,24 +1,16 @@
 // tract_core_scan: a fragment that is applied to slices of its inputs, one after the other, with a
-// state. Extents are known, so that it becomes as many calls.
+// state. Where the number of calls is known, it becomes as many.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "expander.h"
+#include "tract_scan.h"
 
 namespace nnef {
 namespace {
 
 using ast::Expr;
-
-/// An item of one of scan's lists: a name, a tensor or word, and numbers.
-struct ScanItem {
-  std::string name;
-  Value second;
-  Value third;
-  int64_t step = 1;
-};
 
 std::optional<std::vector<ScanItem>> read_items(const Value& list, size_t least, size_t most) {
   std::vector<ScanItem> items;
@@ -40,6 +32,8 @@ std::optional<std::vector<ScanItem>> read_items(const Value& list, size_t least,
   return items;
 }
 
+}  // namespace
+
 const Value* find_result(const Value& results, const ast::Fragment& body, const std::string& name) {
   for (size_t i = 0; i < body.results.size(); ++i) {
     if (body.results[i].name != name) continue;
@@ -47,8 +41,6 @@ const Value* find_result(const Value& results, const ast::Fragment& body, const 
   }
   return nullptr;
 }
-
-}  // namespace
 
 /// The part of a scanned tensor that an iteration sees; a negative step goes from the end.
 Expander::Result Expander::scan_slice(const Value& tensor, const Value& axis, int64_t step,
@@ -128,8 +120,8 @@ Expander::Result Expander::scan(const Expr& expr, Frame& frame, const Target& ta
   if (*axis < 0 || static_cast<uint64_t>(*axis) >= shape.size())
     return wrong("an axis is out of range");
   const Dim length = ceil_div(shape[static_cast<size_t>(*axis)], std::abs((*scanned)[0].step));
-  // A slice of what has no known extent is refused.
-  const int64_t iterations = length.known() ? length.value() : 1;
+  if (!length.known()) return loop({body, *scanned, *full, *states, *outputs}, expr, frame, target);
+  const int64_t iterations = length.value();
 
   std::vector<Array> collected(outputs->size());
   for (int64_t iteration = 0; iteration < iterations; ++iteration) {

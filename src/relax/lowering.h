@@ -87,6 +87,7 @@ class LoweringContext : public nnef::OpView {
   Expr let(Expr expr) const { return builder_->emit(std::move(expr)); }
   /// For kernels of their own.
   BlockBuilder& builder() const { return *builder_; }
+  nnef::Diagnostics& diagnostics() const { return *diagnostics_; }
 
   /// Reports "[<operation>/<id>] '<operation>': message" and returns an undefined expression.
   Expr fail(std::string_view id, std::string_view at, std::string message,

@@ -1,5 +1,7 @@
 #include "runtime/vm.h"
 
+#include "runtime/loop.h"
+
 namespace nnef_runtime {
 
 namespace ffi = ::tvm::ffi;
@@ -13,6 +15,7 @@ ffi::Function module_function(const ffi::Module& module, const char* name) {
 }
 
 ffi::Module start_vm(const ffi::Module& executable, VmAllocator allocator, DLDevice device) {
+  register_loop();
   auto machine = module_function(executable, "vm_load_executable")().cast<ffi::Module>();
   const ffi::Function initialise = module_function(machine, "vm_initialization");
   const int cpu = kDLCPU;

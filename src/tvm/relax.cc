@@ -34,6 +34,19 @@ Var BlockBuilder::emit_output(Expr expr, const std::string& name) {
   return call<Var>("relax.BlockBuilderEmitOutput", builder_, expr, name);
 }
 
+GlobalVar BlockBuilder::add_function(const std::string& name, const Array<Var>& params,
+                                     const std::function<Expr()>& make) {
+  call<void>("relax.BlockBuilderBeginScope", builder_, params);
+  call<void>("relax.BlockBuilderBeginDataflowBlock", builder_);
+  const Expr result = make();
+  Array<ObjectRef> blocks{call<ObjectRef>("relax.BlockBuilderEndBlock", builder_)};
+  const auto body = call<Expr>("relax.BlockBuilderNormalize", builder_, seq_expr(blocks, result));
+  call<void>("relax.BlockBuilderEndScope", builder_);
+  const ObjectRef attrs = dict_attrs({{"global_symbol", String(name)}});
+  return call<GlobalVar>("relax.BlockBuilderAddFunction", builder_,
+                         relax_function(params, body, attrs), name);
+}
+
 IRModule BlockBuilder::finish(const std::string& name, Expr result, Map<String, Any> attributes) {
   in_block_ = false;
   Array<ObjectRef> blocks{call<ObjectRef>("relax.BlockBuilderEndBlock", builder_)};
@@ -247,6 +260,17 @@ Expr strided_slice(Expr x, const Ints& axes, const Ints& begin, const Ints& end,
 Expr take(Expr x, Expr indices, int64_t axis, const char* mode) {
   return call<Expr>("relax.op.take", x, indices, axis, mode);
 }
+Type shape_type(const Extents& extents) {
+  return call<Type>("relax.ShapeType", Array<Expr>(extents.begin(), extents.end()), -1, nullptr);
+}
+
+Expr call_runtime(const std::string& function, const Array<Expr>& args,
+                  const Array<Type>& results) {
+  return call<Expr>("relax.op.call_builtin_with_ctx",
+                    call<Expr>("relax.ExternFunc", function, nullptr, nullptr), tuple(args),
+                    Array<Type>{tuple_type(results)});
+}
+
 Expr stop_lift_params(Expr x) { return call<Expr>("relax.op.builtin.stop_lift_params", x); }
 Expr tile(Expr x, const Ints& repeats) { return call<Expr>("relax.op.tile", x, ints(repeats)); }
 

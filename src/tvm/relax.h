@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ class BlockBuilder {
   Var emit(Expr expr, const std::string& name = "");
   /// The same for a variable that is visible outside the block.
   Var emit_output(Expr expr, const std::string& name = "");
+  /// Adds another function of the module, whose body is made by `make`. It is public: passes change
+  /// the parameters of others.
+  GlobalVar add_function(const std::string& name, const Array<Var>& params,
+                         const std::function<Expr()>& make);
   /// Closes the block and the function, and returns a module with it as `name`.
   IRModule finish(const std::string& name, Expr result, Map<String, Any> attributes);
 
@@ -170,6 +175,12 @@ Expr gather_nd(Expr x, Expr indices, int64_t batch_dims);
 /// `reduction` is "update", "add", "mul", "min" or "max".
 Expr scatter_elements(Expr x, Expr indices, Expr updates, int64_t axis, const char* reduction);
 Expr scatter_nd(Expr x, Expr indices, Expr updates, const char* reduction);
+
+/// A variable of extents, whose values are those of variables.
+Type shape_type(const Extents& extents);
+/// A call of a function of the runtime, which is given the virtual machine first; it returns a
+/// tuple.
+Expr call_runtime(const std::string& function, const Array<Expr>& args, const Array<Type>& results);
 
 /// The same tensor, which transformations of parameters do not look beyond.
 Expr stop_lift_params(Expr x);

@@ -1,10 +1,10 @@
 #include "tvm/te.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <numeric>
 #include <array>
+#include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace nnef_tvm {

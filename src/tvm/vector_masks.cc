@@ -1,5 +1,6 @@
 #include "tvm/vector_masks.h"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,8 +65,11 @@ std::optional<LaneCondition> lane_condition(const PrimExpr& condition, const Var
     divisor = divisor_of_lane(term, lane);
     if (!divisor) return std::nullopt;
   }
-  if (!limit || !divisor) return std::nullopt;
-  return LaneCondition{rest * int_imm(*divisor, type), int_imm(*limit * *divisor, type)};
+  // TVM calls LLVM's function for int32 only.
+  if (!limit || !divisor || *limit > std::numeric_limits<int32_t>::max() / *divisor)
+    return std::nullopt;
+  return LaneCondition{cast(rest * int_imm(*divisor, type), int32),
+                       int_imm(*limit * *divisor, int32)};
 }
 
 ObjectRef if_stmt(const PrimExpr& condition, const ObjectRef& body) {
@@ -144,10 +148,10 @@ class Masking {
   /// Where TVM could make no vectors.
   ObjectRef lane_by_lane(const ObjectRef& loop) const {
     const auto lane = field<Var>(loop, "loop_var");
-    return call<ObjectRef>("tirx.For", lane, field(loop, "min"), field(loop, "extent"),
-                           field(loop, "kind"),
-                           if_stmt(lt(base_ + lane, limit_), field<ObjectRef>(loop, "body")),
-                           nullptr, field(loop, "annotations"), nullptr, nullptr);
+    return call<ObjectRef>(
+        "tirx.For", lane, field(loop, "min"), field(loop, "extent"), field(loop, "kind"),
+        if_stmt(lt(base_ + cast(lane, item_type(base_)), limit_), field<ObjectRef>(loop, "body")),
+        nullptr, field(loop, "annotations"), nullptr, nullptr);
   }
 
   bool is_vector(const Array<PrimExpr>& indices) const {

@@ -190,3 +190,43 @@ def test_tiles(kind, in_step, tmp_path):
     target = IN_STEP.format(kind) if in_step else kind
     result = run("run", tmp_path / "model", "--target", target, *inputs, *expects, "--atol", "1e-4")
     assert result.returncode == 0, result.stderr
+
+
+DYNAMIC = """version 1.0;
+extension tract_symbol S;
+extension tract_registry tract_core;
+fragment step(x: tensor<scalar>, sum: tensor<scalar>) -> (next: tensor<scalar>) { next = sum + x; }
+graph G(x) -> (y)
+{
+    x = tract_core_external(shape = [S, 4], datum_type = 'f32');
+    y = %s;
+}
+"""
+
+
+@pytest.mark.parametrize("kind", device_kinds())
+def test_one_artefact_for_all_sizes(kind, tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/graph.nnef").write_text(
+        DYNAMIC % "softmax(matmul(x, x, transposeB = true), axes = [1])")
+    path = tmp_path / "model.nnefc"
+    assert run("compile", tmp_path / "model", "-o", path, "--target", kind).returncode == 0
+    for size in (1, 3, 16, 37):
+        x = np.random.default_rng(size).normal(size=(size, 4)).astype("float32")
+        e = np.exp(x @ x.T - (x @ x.T).max(1, keepdims=True))
+        np.save(tmp_path / "x.npy", x)
+        np.save(tmp_path / "y.npy", e / e.sum(1, keepdims=True))
+        result = run("run", path, "--input", f"x={tmp_path / 'x.npy'}", "--expect", f"y={tmp_path / 'y.npy'}",
+                     "--rtol", "1e-4", "--atol", "1e-5")
+        assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("kind", device_kinds())
+def test_loops_run_on_cpus(kind, tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/graph.nnef").write_text(
+        DYNAMIC % "tract_core_scan(body = 'step', scan = [('x', x, 0, 1)], state = [('sum', [[0.0,0.0,0.0,0.0]], 'next')], "
+        "output = [('next', 'last', 0, 1)])")
+    result = run("compile", tmp_path / "model", "-o", tmp_path / "model.nnefc", "--target", kind)
+    assert result.returncode == 1
+    assert f"error: [compile/device-loop] a scan over an extent with symbols does not run on '{kind}'" in result.stderr

@@ -85,8 +85,7 @@ te::Tensor reduction_stage(const te::Shape& shape, const std::vector<size_t>& ax
   };
   if (!whole) return part(name, int_imm(0), shape.empty() ? int_imm(1) : shape.back());
   const auto length = known_int(shape.back());
-  const PrimExpr rest =
-      length ? int_imm(*length - *known_int(*whole)) : shape.back() - *whole;
+  const PrimExpr rest = length ? int_imm(*length - *known_int(*whole)) : shape.back() - *whole;
   const te::Tensor first = part(name + "_vectors", int_imm(0), *whole);
   const te::Tensor last = part(name + "_rest", *whole, rest);
   return te::compute(first.shape(), name, [&](const te::Indices& i) {

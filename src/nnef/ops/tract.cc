@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "nnef/model.h"
 #include "ops/helpers.h"
 #include "tract_types.h"
 
@@ -150,10 +151,43 @@ bool einsum(RuleContext& c) {
   return true;
 }
 
+/// A body that a scan was made to: results are as those of the body, of all iterations side by side
+/// where they have an axis.
+bool loop(RuleContext& c) {
+  Diagnostics faults;
+  const auto text = std::make_shared<Source>("body", c.string("body"));
+  LoadOptions options;
+  options.dialect = Dialect::tract;
+  const auto body = load_text(text, nullptr, options, faults);
+  const std::vector<int64_t> axes = c.integers("scanned_axes");
+  const std::vector<int64_t> output_axes = c.integers("output_axes");
+  const size_t states = c.items("state").size();
+  const auto& scanned = c.items("scanned");
+  if (!body || scanned.empty() || axes.size() != scanned.size() ||
+      body->inputs.size() != scanned.size() + c.items("full").size() + states ||
+      body->outputs.size() != states + output_axes.size() || axes[0] < 0 ||
+      static_cast<size_t>(axes[0]) >= c.shape_of(scanned[0]).size()) {
+    return c.fail("body", "body", "the body does not suit the lists of tensors",
+                  faults.has_errors() ? faults.items().front().message : "");
+  }
+  if (!check_results(c, "outputs", output_axes.size(), "'output_axes'")) return false;
+  const Dim length = c.shape_of(scanned[0])[static_cast<size_t>(axes[0])];
+  for (size_t i = 0; i < output_axes.size(); ++i) {
+    Shape shape = *(*body)[body->outputs[states + i]].shape;
+    if (output_axes[i] >= static_cast<int64_t>(shape.size()))
+      return c.fail("axis", "output_axes", fmt::format("result {} has no such axis", i));
+    if (output_axes[i] >= 0) {
+      Dim& extent = shape[static_cast<size_t>(output_axes[i])];
+      extent = extent * length;
+    }
+    c.set_item("outputs", i, std::move(shape));
+  }
+  return true;
+}
+
 constexpr std::array kRules{
-    ShapeRuleRow{"tract_core_einsum", einsum},
-    ShapeRuleRow{"tract_core_shape_of", shape_of},
-    ShapeRuleRow{"tract_core_cast", cast},
+    ShapeRuleRow{"tract_core_loop", loop},         ShapeRuleRow{"tract_core_einsum", einsum},
+    ShapeRuleRow{"tract_core_shape_of", shape_of}, ShapeRuleRow{"tract_core_cast", cast},
     ShapeRuleRow{"tract_transformers_sdpa", sdpa},
 };
 

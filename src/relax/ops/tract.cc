@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "relax/lowering.h"
+#include "relax/ops/loop.h"
 #include "tvm/emit_te.h"
 
 namespace nnef_tvm {
@@ -185,6 +186,7 @@ Expr lower_einsum(const LoweringContext& op) {
 }
 
 constexpr LoweringRow rows[] = {
+    {"tract_core_loop", lower_loop},
     {"tract_core_einsum", lower_einsum},
     {"tract_core_shape_of", lower_shape_of},
     {"tract_transformers_sdpa", lower_sdpa},

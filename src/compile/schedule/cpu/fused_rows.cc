@@ -150,10 +150,9 @@ class FusedRows {
     const auto extent = field<PrimExpr>(schedule_.node(along), "extent");
     const auto length = known_int(extent);
     const int64_t rest = length ? *length % full : known_factor(extent) % full;
-    const Loop whole =
-        rest == 0 ? along
-        : length  ? schedule_.partition(along, {*length - rest})[0]
-                  : schedule_.partition(along, floordiv(extent, full) * full)[0];
+    const Loop whole = rest == 0 ? along
+                       : length  ? schedule_.partition(along, {*length - rest})[0]
+                                 : schedule_.partition(along, floordiv(extent, full) * full)[0];
     schedule_.vectorize(schedule_.split(whole, {full})[1]);
   }
 

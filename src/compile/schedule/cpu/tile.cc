@@ -97,7 +97,8 @@ class Candidate {
   void pack_for_part(Tile& tile, TilePart& part) const {
     part.beyond = has_rest(part.axis, part.extent);
     if (!part.beyond) return;
-    part.clamped = is_open(part.axis) || part.extent <= kMaxRows || !pack_all(tile, part.axis, part.extent);
+    part.clamped =
+        is_open(part.axis) || part.extent <= kMaxRows || !pack_all(tile, part.axis, part.extent);
   }
 
   /// How many different items (or vectors) of an operand one step of the reduction loads.
