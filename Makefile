@@ -1,5 +1,5 @@
 # The whole developer interface; see CONTRIBUTING.md.
-.PHONY: demo demo-vulkan test test-cuda build wheel setup bench format lint asan fuzz clean
+.PHONY: demo demo-vulkan test test-cuda build wheel docs setup bench format lint asan fuzz clean
 .DEFAULT_GOAL := build
 
 JOBS ?= $(shell nproc)
@@ -16,6 +16,9 @@ build: setup
 
 wheel: build
 	@tools/wheel.sh
+
+docs: setup
+	@.venv/bin/python -m mkdocs build --quiet
 
 demo: build
 	@examples/digits/demo.sh

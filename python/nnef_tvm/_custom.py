@@ -1,6 +1,6 @@
 """Operations and conversions that are written in Python."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -16,7 +16,8 @@ class TensorInfo:
 
     name: str
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[Union[int, str], ...]
+    """Extents with symbols are texts, or -1 in the interface of what is compiled."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,20 @@ class Operation:
 
 Conversion = Callable[[Operation, relax.BlockBuilder], Any]
 """Gives the ``relax.Expr`` of the result, or a list of them: built by ``relax.op``, ``builder.call_te`` or TVMScript."""
-ShapeFunction = Callable[[Operation], Union[Sequence[int], Mapping[str, Sequence[int]]]]
+ShapeFunction = Callable[[Operation], Union[Sequence[Any], Mapping[str, Sequence[Any]]]]
 """Gives the extents of the result; by name when there are several."""
 
 _registered: dict[str, Conversion] = {}
 
 
+def extents(shape: Iterable[Union[int, str]]) -> list[Union[int, str]]:
+    """Numbers and texts of Python's own."""
+    return [str(extent) if isinstance(extent, str) else int(extent) for extent in shape]
+
+
 def tensor_info(entry: Mapping[str, Any]) -> TensorInfo:
     """As the library describes a tensor."""
-    return TensorInfo(str(entry["name"]), str(entry["dtype"]), tuple(map(int, entry["shape"])))
+    return TensorInfo(str(entry["name"]), str(entry["dtype"]), tuple(extents(entry["shape"])))
 
 
 def _plain(value: Any) -> Any:

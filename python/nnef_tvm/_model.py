@@ -9,11 +9,12 @@ from typing import Any, Literal, Union
 
 import numpy as np
 
-from ._custom import Conversion, conversions
+from ._custom import Conversion, conversions, extents
 
 Model = Union[str, "os.PathLike[str]", bytes, Any]
 """A path (folder, graph.nnef, .tar, .tgz), the bytes of an archive or of a graph.nnef, or Khronos' ``nnef.Graph``."""
-Shapes = Mapping[str, Sequence[int]]
+Shapes = Mapping[str, Sequence[Union[int, str]]]
+"""Extents, or names of extents that are known when the model runs: ``{"x": ("B", 3, 224, 224)}``."""
 Types = Union[str, Mapping[str, str]]
 Dialect = Literal["khronos", "tract"]
 Quant = Literal["fake", "ignore"]
@@ -70,7 +71,7 @@ def options(
     chosen: dict[str, Any] = {
         "quant": _check(quant, ("fake", "ignore"), "quant"),
         "lowerings": conversions(custom_convert_map or {}),
-        "shapes": {name: [int(extent) for extent in shape] for name, shape in (shape_dict or {}).items()},
+        "shapes": {name: extents(shape) for name, shape in (shape_dict or {}).items()},
     }
     if dialect is not None:
         chosen["dialect"] = _check(dialect, ("khronos", "tract"), "dialect")

@@ -29,7 +29,8 @@ def from_nnef(
         A path (a folder with ``graph.nnef``, the file itself, a ``.tar`` or ``.tgz``), the bytes of an archive or of a
         ``graph.nnef``, or a ``Graph`` of Khronos' package ``nnef``.
     shape_dict
-        Other shapes for inputs, by their names; ranks must stay.
+        Other shapes for inputs, by their names; ranks must stay. A text is a symbol: any extent will do, the same wherever
+        the text is the same.
     dtype_dict
         Other item types for inputs, by their names; or one type for all inputs that can have it.
     keep_params_in_input

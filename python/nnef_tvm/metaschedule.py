@@ -10,7 +10,8 @@ from typing import Any, Union
 import tvm
 from tvm import relax
 
-from .pipeline import Target, lower, target_object
+from .pipeline import lower, target_object
+from .runtime import Target
 
 
 def tune(

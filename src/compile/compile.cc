@@ -315,6 +315,15 @@ std::optional<EmittedProgram> emit_for(const Target& target, const CompileOption
   return emit(ready.module, inputs, outputs, ready.params, diagnostics);
 }
 
+/// A target that machine code can be made for here.
+std::optional<ChosenTarget> choose_for_machine_code(const std::string& text,
+                                                    nnef::Diagnostics& diagnostics) {
+  auto target = choose_any_target(text, diagnostics);
+  const bool needs_nvcc = target && target_kind(target->target) == "cuda";
+  if (needs_nvcc && !cuda::check_toolkit(diagnostics)) return std::nullopt;
+  return target;
+}
+
 }  // namespace
 
 std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params,
@@ -324,10 +333,8 @@ std::optional<Compiled> compile(IRModule module, std::vector<ffi::Tensor> params
                                 std::vector<nnef_runtime::StateSpec> states) {
   if (!load_compiler(diagnostics)) return std::nullopt;
   return guarded(options.target, diagnostics, [&]() -> std::optional<Compiled> {
-    auto target = choose_any_target(options.target, diagnostics);
+    const auto target = choose_for_machine_code(options.target, diagnostics);
     if (!target) return std::nullopt;
-    const bool needs_nvcc = target_kind(target->target) == "cuda";
-    if (needs_nvcc && !cuda::check_toolkit(diagnostics)) return std::nullopt;
     return compile_for(*target, options, module, params,
                        {std::move(inputs), std::move(outputs), std::move(states)}, diagnostics);
   });
@@ -365,7 +372,7 @@ std::optional<IRModule> lower_within(const IRModule& module, const std::vector<f
 std::optional<IRModule> build_within(const IRModule& kernels, const CompileOptions& options,
                                      nnef::Diagnostics& diagnostics) {
   return guarded(options.target, diagnostics, [&]() -> std::optional<IRModule> {
-    const auto chosen = choose_any_target(options.target, diagnostics);
+    const auto chosen = choose_for_machine_code(options.target, diagnostics);
     if (!chosen) return std::nullopt;
     TargetScope scope(chosen->target);
     Tuner tuner(options.tuning, host_of(chosen->target), diagnostics);

@@ -51,6 +51,10 @@ bool is_device_target(const Target& target) {
          kDeviceKinds.end();
 }
 
+Target lowering_target(const Target& target) {
+  return target_kind(target) == "cuda" ? target : with_attr(target, "thread_warp_size", 1);
+}
+
 Target device_target(const nnef_runtime::DeviceInfo& device) {
   const int64_t threads = std::min(device.max_threads, kMostThreads);
   if (device.kind == "cuda") return cuda::target_for(device.architecture);

@@ -13,6 +13,10 @@ namespace nnef_tvm {
 /// Whether a target is of a kind that runs on devices, with kernels.
 bool is_device_target(const Target& target);
 
+/// What TVM may know of a device when it lowers kernels: where only the driver knows how many
+/// threads run in step, nothing may rest on it.
+Target lowering_target(const Target& target);
+
 /// A device of this machine as a target, with its limits.
 Target device_target(const nnef_runtime::DeviceInfo& device);
 

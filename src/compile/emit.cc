@@ -11,6 +11,7 @@
 #include "compile/cpu_target.h"
 #include "compile/cuda.h"
 #include "compile/device_code.h"
+#include "compile/device_target.h"
 #include "runtime/error_text.h"
 #include "tvm/bindings.h"
 #include "tvm/build.h"
@@ -34,7 +35,7 @@ class CannotEmit : public std::runtime_error {
 
 Target language_target(const std::string& language) {
   if (language == "cuda") return cuda::target_for(cuda::kCommonArchitecture);
-  return make_target({{"kind", String(language)}});
+  return lowering_target(make_target({{"kind", String(language)}}));
 }
 
 /// The kernels of the module's functions, in every language, and what the host does.

@@ -157,7 +157,7 @@ std::vector<ffi::Module> build_cpu_kernels(const std::vector<NamedFunction>& ker
 std::vector<ffi::Module> build_device_kernels(const std::vector<NamedFunction>& functions,
                                               const Target& target) {
   const Target host = host_target_for_one_run();
-  const Target hosted = with_host(target, host);
+  const Target hosted = with_host(lowering_target(target), host);
   const std::vector<std::vector<NamedFunction>> groups = in_groups(functions);
   std::vector<DeviceCode> code(groups.size());
   std::vector<ffi::Optional<ffi::Module>> built(groups.size());

@@ -40,10 +40,13 @@ Map<String, Any> converted(const std::vector<nnef::Argument>& arguments, const C
   return result;
 }
 
-Array<int64_t> extents(const nnef::Shape& shape) {
-  Array<int64_t> values;
-  for (const nnef::Dim& extent : shape) values.push_back(extent.known() ? extent.value() : -1);
-  return values;
+/// Numbers, and texts of extents that have symbols.
+Array<Any> extents(const nnef::Shape& shape) {
+  Array<Any> items;
+  for (const nnef::Dim& dim : shape) {
+    items.push_back(dim.known() ? Any(dim.value()) : Any(nnef::to_string(dim)));
+  }
+  return items;
 }
 
 /// What Python sees of an operation, but for its results.
@@ -85,12 +88,6 @@ std::map<std::string, ffi::Function, std::less<>>& shape_functions() {
   return functions;
 }
 
-nnef::Shape shape_from(const Any& value) {
-  nnef::Shape shape;
-  for (const int64_t extent : value.cast<Array<int64_t>>()) shape.emplace_back(extent);
-  return shape;
-}
-
 /// `shapes` is the extents of the only result, or {result: extents}, with a list of extents for an
 /// array of tensors.
 bool set_shapes(RuleContext& c, const Any& shapes) {
@@ -98,7 +95,7 @@ bool set_shapes(RuleContext& c, const Any& shapes) {
   const auto named = shapes.as<Map<String, Any>>();
   for (const nnef::Argument& result : outputs) {
     if (!named && outputs.size() == 1) {
-      c.set(result.name, shape_from(shapes));
+      c.set(result.name, extents_from(shapes.cast<Array<Any>>()));
       continue;
     }
     const auto found = named ? named->find(result.name) : Map<String, Any>::iterator();
@@ -107,12 +104,12 @@ bool set_shapes(RuleContext& c, const Any& shapes) {
                     fmt::format("the shape function says nothing of '{}'", result.name));
     }
     if (!result.value.get<nnef::Array>()) {
-      c.set(result.name, shape_from((*found).second));
+      c.set(result.name, extents_from((*found).second.cast<Array<Any>>()));
       continue;
     }
     const auto items = (*found).second.cast<Array<Any>>();
     for (size_t i = 0; i < items.size(); ++i)
-      c.set_item(result.name, i, shape_from(items[static_cast<int64_t>(i)]));
+      c.set_item(result.name, i, extents_from(items[static_cast<int64_t>(i)].cast<Array<Any>>()));
   }
   return true;
 }
@@ -129,6 +126,15 @@ bool shape_rule(RuleContext& c) {
 }
 
 }  // namespace
+
+nnef::Shape extents_from(const Array<Any>& items) {
+  nnef::Shape shape;
+  for (const Any& item : items) {
+    const auto text = item.as<String>();
+    shape.push_back(text ? nnef::parse_dim(std::string(*text)) : nnef::Dim(item.cast<int64_t>()));
+  }
+  return shape;
+}
 
 CustomLowering lowering_of(const ffi::Function& convert, const Raised& raised) {
   return [convert, raised](const LoweringContext& operation) -> std::vector<Expr> {

@@ -17,6 +17,9 @@ using Raised = std::shared_ptr<std::optional<ffi::Error>>;
 /// operation is {"name", "inputs", "attributes", "outputs"}, the builder TVM's own.
 CustomLowering lowering_of(const ffi::Function& convert, const Raised& raised);
 
+/// Of numbers and of texts such as "2*B".
+nnef::Shape extents_from(const Array<Any>& items);
+
 /// Declares an operation for all models that are loaded later, in the place of an earlier one of
 /// the name, which is the value. `shapes(operation)`, whose inputs are extents, gives the extents
 /// of the result, or {result: extents}.

@@ -68,9 +68,9 @@ std::optional<Model> load(const std::string& path, const Map<String, Any>& optio
        option<Conversions>(options, "lowerings").value_or(Conversions())) {
     model.lowerings[name] = lowering_of(convert, model.raised);
   }
-  using Shapes = Map<String, Array<int64_t>>;
+  using Shapes = Map<String, Array<Any>>;
   for (const auto& [name, extents] : option<Shapes>(options, "shapes").value_or(Shapes())) {
-    load.input_shapes[name] = nnef::Shape(extents.begin(), extents.end());
+    load.input_shapes[name] = extents_from(extents);
   }
   if (const auto dialect = option<String>(options, "dialect")) {
     load.dialect = *dialect == "tract" ? nnef::Dialect::tract : nnef::Dialect::khronos;

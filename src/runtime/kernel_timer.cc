@@ -22,9 +22,11 @@ void wait_for_devices(ffi::PackedArgs args) {
   constexpr int kFirstArgument = 4;
   static const ffi::Function wait = ffi::Function::GetGlobalRequired("runtime.Device_StreamSync");
   for (int i = kFirstArgument; i < args.size(); ++i) {
-    const auto tensor = args[i].as<ffi::Tensor>();
-    if (!tensor || tensor->device().device_type == kDLCPU) continue;
-    wait(tensor->device(), 0);
+    // Of an argument that is none, as<Tensor>() would be a tensor without anything.
+    if (args[i].type_index() != ffi::TypeIndex::kTVMFFITensor) continue;
+    const DLDevice device = args[i].cast<ffi::Tensor>().device();
+    if (device.device_type == kDLCPU) continue;
+    wait(device, 0);
     return;
   }
 }

@@ -18,6 +18,13 @@ std::optional<ffi::Function> rule_before(const ObjectRef& op, const std::string&
 }
 }  // namespace
 
+bool first_in_process(const char* what) {
+  const std::string name = std::string("nnef_tvm.registered.") + what;
+  if (ffi::Function::GetGlobal(name).has_value()) return false;
+  ffi::Function::SetGlobal(name, ffi::Function::FromTyped([] {}));
+  return true;
+}
+
 void set_call_lowering(const char* target_kind, const char* op, CallLowering lowering) {
   const auto attribute = std::string(target_kind) + ".FLowerIntrinsic";
   const auto before = rule_before(call<ObjectRef>("ir.GetOp", op), attribute);

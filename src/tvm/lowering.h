@@ -9,6 +9,10 @@
 
 namespace nnef_tvm {
 
+/// Whether nobody asked so for `what` before in this process, where several libraries may have a
+/// copy of this code: TVM refuses to be told the same twice.
+bool first_in_process(const char* what);
+
 /// The replacement of a call with these arguments (scalars or vectors); nullopt leaves it to TVM.
 using Lowering = std::function<std::optional<PrimExpr>(const Array<PrimExpr>& args)>;
 

@@ -43,7 +43,9 @@ ObjectRef index_map(const Array<Var>& initial, const Array<PrimExpr>& final_indi
   return call<ObjectRef>("tirx.IndexMap", initial, final_indices, nullptr);
 }
 
-void register_infinite_extremes() {
+namespace {
+
+void register_extremes() {
   using Combiner = PrimExpr (*)(const PrimExpr&, const PrimExpr&);
   using Identity = PrimExpr (*)(DLDataType);
   auto add = [](Combiner combine, Identity identity) {
@@ -58,6 +60,13 @@ void register_infinite_extremes() {
   };
   add(max, lowest);
   add(min, highest);
+}
+
+}  // namespace
+
+void register_infinite_extremes() {
+  static const bool registered = (register_extremes(), true);
+  static_cast<void>(registered);
 }
 
 Pass split_layout_rewrites() { return call<Pass>("relax.transform.SplitLayoutRewritePreproc"); }

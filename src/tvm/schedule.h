@@ -98,7 +98,7 @@ class TirSchedule {
 };
 
 /// Lets rfactor know maxima and minima whose identities are infinities; TVM itself knows the
-/// greatest finite numbers. Once for a process is enough.
+/// greatest finite numbers.
 void register_infinite_extremes();
 
 /// Marks a block that does nothing but bring one parameter into another layout, so that

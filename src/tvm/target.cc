@@ -16,6 +16,12 @@ Target with_host(const Target& target, const Target& host) {
   return call<Target>("target.WithHost", target, host);
 }
 
+Target with_attr(const Target& target, const std::string& name, int64_t value) {
+  auto description = ffi::json::Parse(target_json(target)).cast<Map<String, Any>>();
+  description.Set(name, value);
+  return make_target(description);
+}
+
 std::string target_json(const Target& target) {
   return ffi::json::Stringify(call("target.TargetExport", target));
 }

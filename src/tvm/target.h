@@ -13,6 +13,8 @@ Target make_target(const Map<String, Any>& description);
 /// The reverse of target_json().
 Target target_from_json(const std::string& text);
 Target with_host(const Target& target, const Target& host);
+/// The target with another value of an attribute.
+Target with_attr(const Target& target, const std::string& name, int64_t value);
 /// The description that makes the target again, as JSON.
 std::string target_json(const Target& target);
 /// "llvm"

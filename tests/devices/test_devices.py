@@ -150,6 +150,48 @@ def test_grid_beyond_what_devices_take(tmp_path):
     assert result.returncode == 0, result.stderr
 
 
+TILES = """version 1.0;
+extension KHR_enable_operator_expressions;
+graph G(x, w, a, b) -> (y, z, p, s, t)
+{
+    x = external<scalar>(shape = [1,24,40,44]);
+    w = external<scalar>(shape = [48,24,3,3]);
+    a = external<scalar>(shape = [130,96]);
+    b = external<scalar>(shape = [96,520]);
+    c = conv(x, w, 0.0, padding = [(1,1),(1,1)]);
+    y = relu(c);
+    z = matmul(a, b);
+    m = max_pool(y, size = [1,1,3,3], padding = [(0,0),(0,0),(1,1),(1,1)], stride = [1,1,2,2], border = 'ignore');
+    p = select(m > 2.0, sigmoid(m), m * 0.5);
+    s = softmax(a, axes = [1]);
+    t = mean_reduce(y, axes = [2,3]);
+}
+"""
+
+
+# A device whose threads run in step and share a memory, whatever it is on.
+IN_STEP = '{{"kind": "{}", "max_num_threads": 256, "thread_warp_size": 32, "max_shared_memory_per_block": 16384}}'
+
+
+@pytest.mark.parametrize("in_step", [False, True])
+@pytest.mark.parametrize("kind", device_kinds())
+def test_tiles(kind, in_step, tmp_path):
+    """Results large enough that threads take several of them, as vectors, against the evaluator."""
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/graph.nnef").write_text(TILES)
+    random = np.random.default_rng(7)
+    inputs = []
+    for name, shape in (("x", (1, 24, 40, 44)), ("w", (48, 24, 3, 3)), ("a", (130, 96)), ("b", (96, 520))):
+        np.save(tmp_path / f"{name}.npy", random.standard_normal(shape).astype(np.float32))
+        inputs += ["--input", f"{name}={tmp_path / name}.npy"]
+    reference = run("run", tmp_path / "model", "--reference", *inputs, "--output", tmp_path / "expected")
+    assert reference.returncode == 0, reference.stderr
+    expects = [part for name in "yzpst" for part in ("--expect", f"{name}={tmp_path / 'expected' / name}.npy")]
+    target = IN_STEP.format(kind) if in_step else kind
+    result = run("run", tmp_path / "model", "--target", target, *inputs, *expects, "--atol", "1e-4")
+    assert result.returncode == 0, result.stderr
+
+
 DYNAMIC = """version 1.0;
 extension tract_symbol S;
 extension tract_registry tract_core;

@@ -107,6 +107,17 @@ def test_dtypes():
         nnef_tvm.from_nnef(text, dtype_dict="complex64")
 
 
+def test_symbolic_shapes():
+    (x,) = nnef_tvm.from_nnef(RELU, shape_dict={"x": ("B", 3)})["main"].params
+    batch, width = x.ty.shape
+    assert batch.name == "B" and int(width) == 3
+    session = nnef_tvm.Session(nnef_tvm.compile(RELU, shape_dict={"x": ("B", 3)}))
+    assert session.inputs[0].shape == (-1, 3)
+    for size in (1, 5):
+        values = normal(size, 3)
+        np.testing.assert_array_equal(session(values), np.maximum(values, 0))
+
+
 def test_diagnostics_are_values():
     with pytest.raises(nnef_tvm.NNEFError) as caught:
         nnef_tvm.from_nnef(RELU.replace(b"relu(x)", b"softmax(x, axes = [7])"), shape_dict={"x": (4, 5)})
@@ -187,6 +198,19 @@ def test_operations_are_registered_with_a_conversion_or_without():
         nnef_tvm.from_nnef(SWISH_MODEL)
     with pytest.raises(nnef_tvm.NNEFError, match="there is an operation 'relu' already"):
         nnef_tvm.register_operation("fragment relu(x: tensor<scalar>) -> (y: tensor<scalar>);", same_shape)
+
+
+def test_conversions_of_symbolic_shapes():
+    def convert(op, builder):
+        assert op.outputs[0].shape == ("B", 3)
+        return by_operators_of(op)
+
+    def by_operators_of(op):
+        return relax.op.multiply(op.inputs["x"], relax.op.sigmoid(relax.op.multiply(op.inputs["x"], relax.const(2.0, "float32"))))
+
+    nnef_tvm.register_operation(SWISH, lambda op: op.inputs["x"], convert)
+    session = nnef_tvm.Session(nnef_tvm.compile(SWISH_MODEL, shape_dict={"x": ("B", 3)}))
+    np.testing.assert_allclose(session(X), SWISHED, rtol=1e-5)
 
 
 def test_several_results():

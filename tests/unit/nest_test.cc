@@ -16,6 +16,7 @@ NestProblem pointwise(int64_t size, int64_t inputs, int64_t outputs) {
   problem.pieces = outputs / 32;
   problem.tile_bytes = 4.0 * static_cast<double>(size * size * inputs);
   problem.piece_bytes = 4.0 * static_cast<double>(inputs * outputs);
+  problem.weights = true;
   problem.result_bytes = 4.0 * static_cast<double>(size * size * outputs);
   problem.reduction = inputs;
   problem.tile_items = size * 32;
@@ -37,7 +38,25 @@ TEST(Nest, CoresShareWeightsThatAreLargerThanTheImage) {
   EXPECT_FALSE(nest.chunks);
   ASSERT_GT(nest.reduction_block, 0);
   EXPECT_EQ(2048 % nest.reduction_block, 0);
-  EXPECT_LE(nest.reduction_block * 32 * 4, 48 << 10);  // the weights of a block
+  EXPECT_LE(nest.reduction_block * 32 * 4, 24 << 10);  // the weights of a block, and of the next
+}
+
+TEST(Nest, ResultsOfABlockMayBeInTheSecondCache) {
+  NestProblem problem = pointwise(14, 3072, 768);
+  problem.tiles = {22};
+  problem.tile_items = 9 * 48;
+  problem.pieces = 16;
+  const Nest nest = choose_nest(problem, kTwoCores);
+  ASSERT_GT(nest.reduction_block, 0);
+  EXPECT_EQ(3072 % nest.reduction_block, 0);
+  EXPECT_LE(nest.reduction_block * 48 * 4, 24 << 10);
+}
+
+TEST(Nest, WeightsThatNoCacheKeepsAreReadByOneCore) {
+  NestProblem problem = pointwise(18, 512, 256);
+  EXPECT_FALSE(choose_nest(problem, kTwoCores).chunks);
+  problem.weights = false;  // of a product of two matrices: what was computed just before
+  EXPECT_TRUE(choose_nest(problem, kTwoCores).chunks);
 }
 
 TEST(Nest, LongPiecesAreFetchedAhead) {

@@ -264,14 +264,19 @@ TEST_P(CpuScheduleOfManyWeights, FetchesAhead) {
   EXPECT_NE(text.find(kPrefetchItems), std::string::npos) << text;
 }
 
-TEST_P(CpuScheduleOfManyWeights, HaveInstructionsForThat) {
-  TargetScope scope(host_target());
-  const IRModule module = lowered(GetParam(), true);
+/// The scheduled kernels of a module, as loops over vectors.
+IRModule loops_of(const IRModule& module) {
   std::vector<NamedFunction> kernels =
       functions_of(schedule_cpu(module, host_target(), WeightLayout::kPack));
   std::erase_if(kernels, [](const NamedFunction& item) { return !is_prim_func(item.function); });
   IRModule code = run_pass(tir_pass::bind_target(host_target()), make_module(kernels));
   for (const Pass& pass : tir_pass::loops_for_cpu()) code = run_pass(pass, code);
+  return code;
+}
+
+TEST_P(CpuScheduleOfManyWeights, HaveInstructionsForThat) {
+  TargetScope scope(host_target());
+  const IRModule code = loops_of(lowered(GetParam(), true));
   EXPECT_EQ(script(code).find("T.prefetch("), std::string::npos);
   const std::string text = script(insert_prefetches(code));
   EXPECT_NE(text.find("T.prefetch("), std::string::npos) << text;
@@ -281,6 +286,20 @@ INSTANTIATE_TEST_SUITE_P(Convolutions, CpuScheduleOfManyWeights,
                          ::testing::Values(conv("blocked", {1, 512, 7, 7}, {512, 512, 3, 3}, 1, 1),
                                            conv("whole", {1, 512, 7, 7}, {512, 512, 1, 1}, 1, 0)),
                          [](const auto& info) { return info.param.name; });
+
+class CpuScheduleOfOddChannels : public CpuSchedule {};
+
+TEST_P(CpuScheduleOfOddChannels, MasksTheLastVector) {
+  TargetScope scope(host_target());
+  const std::string text = script(loops_of(lowered(GetParam(), true)));
+  EXPECT_NE(text.find("T.masked_store("), std::string::npos) << text;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Convolutions, CpuScheduleOfOddChannels,
+    ::testing::Values(conv("even_rest", {1, 64, 14, 14}, {116, 64, 1, 1}, 1, 0),
+                      conv("odd_rest", {1, 64, 14, 14}, {121, 64, 1, 1}, 1, 0)),
+    [](const auto& info) { return info.param.name; });
 
 class CpuScheduleOfParts : public CpuSchedule {};
 

@@ -88,7 +88,7 @@ std::string opencl_type(DLDataType type) {
 }  // namespace
 
 void register_device_functions() {
-  static const bool registered = [] {
+  static const bool registered = first_in_process("device_functions") && [] {
     for (const NamedFunction& row : kOpenClFunctions) {
       set_lowering("opencl", row.op, [name = std::string(row.name)](const Array<PrimExpr>& args) {
         return std::optional(call_by_name(name, item_type(args[0]), args));

@@ -330,7 +330,7 @@ PrimExpr tanh_of_formula(const PrimExpr& x) { return 1 - 2 / (exp(x * 2) + 1); }
 }  // namespace
 
 void register_transcendentals() {
-  static const bool registered = [] {
+  static const bool registered = first_in_process("transcendentals") && [] {
     for (const UnaryRow& row : kUnary) {
       set_lowering("llvm", row.op, [formula = row.formula](const Array<PrimExpr>& args) {
         return takes_formula(args[0]) ? std::optional(formula(opaque(args[0]))) : std::nullopt;

@@ -136,7 +136,8 @@ void Emitter::declare(const ObjectRef& node) {
   const auto buffer = field<ObjectRef>(node, "buffer");
   const Memory& memory = memory_of(field<ObjectRef>(node, "data"));
   const DLDataType item = buffer_item(buffer);
-  if (item.code != memory.item.code || item.bits != memory.item.bits) {
+  const bool same_lanes = item.lanes == memory.item.lanes || memory.is_block;
+  if (item.code != memory.item.code || item.bits != memory.item.bits || !same_lanes) {
     TVM_FFI_THROW(DeviceLimit) << "memory of " << memory.item << " is used as " << item;
   }
   memory_[buffer.get()] = memory;
@@ -155,9 +156,7 @@ void Emitter::allocate(const ObjectRef& node) {
   if (scope != "local" && scope != "shared") {
     TVM_FFI_THROW(DeviceLimit) << "no memory of scope '" << scope << "' in shaders";
   }
-  DLDataType item = buffer_item(buffer);
-  items *= item.lanes;
-  item.lanes = 1;
+  const DLDataType item = buffer_item(buffer);
   const bool is_local = scope == "local";
   const auto storage = is_local ? spv::StorageClass::Function : spv::StorageClass::Workgroup;
   const Id array = builder_.type(spv::Op::OpTypeArray,
@@ -269,7 +268,7 @@ void Emitter::store(const ObjectRef& node) {
   const auto indices = field<Array<ObjectRef>>(node, "indices");
   const Value index = expression(indices[0]);
   const Value value = expression(field<ObjectRef>(node, "value"));
-  if (value.type.lanes == 1) return store_item(memory, index, value);
+  if (index.type.lanes == 1) return store_item(memory, index, value);
   for (uint32_t i = 0; i < value.type.lanes; ++i) {
     store_item(memory, lane(index, i), lane(value, i));
   }

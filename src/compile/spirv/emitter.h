@@ -21,7 +21,7 @@ struct Value {
 struct Memory {
   Id variable = 0;
   spv::StorageClass storage{};
-  DLDataType item{};      ///< as code sees it
+  DLDataType item{};      ///< as code sees it; those of local memory may be vectors
   DLDataType stored{};    ///< as memory holds it: booleans are bytes in buffers
   bool is_block = false;  ///< a buffer: the items are the first member of a structure
 };

@@ -37,7 +37,7 @@ struct TuningRecord {
 class TuningDatabase {
  public:
   /// Increased when kernels or schedules change so that old times say nothing.
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
 
   /// Of no file: it holds what is added to it.
   TuningDatabase() = default;

@@ -1,6 +1,4 @@
 // Modules of OpenCL C, as TVM's host code calls them.
-#include <tvm/ffi/cast.h>
-#include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/runtime/device_api.h>
 
@@ -9,7 +7,7 @@
 #include <memory>
 
 #include "runtime/opencl/program.h"
-#include "runtime/plugin/kernels.h"
+#include "runtime/plugin/device_module.h"
 
 namespace nnef_opencl {
 
@@ -19,37 +17,16 @@ namespace ffi = ::tvm::ffi;
 using nnef_plugin::KernelInfo;
 using nnef_plugin::Launch;
 
-class OpenClModule final : public ffi::ModuleObj {
+class OpenClModule final : public nnef_plugin::DeviceModule {
  public:
-  explicit OpenClModule(const ffi::Bytes& bytes)
-      : bytes_(bytes),
-        description_(nnef_plugin::read_kernel_module({bytes.data(), bytes.size()})) {}
+  using DeviceModule::DeviceModule;
 
   const char* kind() const final { return "opencl"; }
-  int GetPropertyMask() const final {
-    return ffi::Module::kBinarySerializable | ffi::Module::kRunnable;
-  }
-  ffi::Bytes SaveToBytes() const final { return bytes_; }
-  ffi::String InspectSource(const ffi::String&) const final { return description_.code; }
-
-  ffi::Optional<ffi::Function> GetFunction(const ffi::String& name) final {
-    for (const KernelInfo& kernel : description_.kernels) {
-      if (kernel.name != std::string(name)) continue;
-      // The function keeps the module.
-      auto self = ffi::GetRef<ffi::Module>(this);
-      return ffi::Function::FromPacked(
-          [self, this, &kernel](ffi::PackedArgs arguments, ffi::Any* result) {
-            launch(kernel, arguments);
-            *result = nullptr;
-          });
-    }
-    return std::nullopt;
-  }
+  ffi::String InspectSource(const ffi::String&) const final { return description().code; }
 
  private:
-  void launch(const KernelInfo& info, ffi::PackedArgs arguments) {
-    const Launch launch(info, arguments);
-    if (launch.is_empty()) return;
+  void launch(size_t index, const Launch& launch) final {
+    const KernelInfo& info = description().kernels[index];
     Device& device = device_of(info, launch);
     cl_kernel kernel = program(device).kernel(info.name);
     const std::lock_guard lock(device.launch_mutex());
@@ -94,12 +71,10 @@ class OpenClModule final : public ffi::ModuleObj {
   Program& program(Device& device) {
     const std::lock_guard lock(mutex_);
     auto& program = programs_[&device];
-    if (!program) program = std::make_unique<Program>(device, description_.code);
+    if (!program) program = std::make_unique<Program>(device, description().code);
     return *program;
   }
 
-  ffi::Bytes bytes_;
-  nnef_plugin::KernelModule description_;
   std::mutex mutex_;
   std::map<Device*, std::unique_ptr<Program>> programs_;
 };

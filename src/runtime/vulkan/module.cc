@@ -1,12 +1,10 @@
 // Modules of SPIR-V, as TVM's host code calls them.
-#include <tvm/ffi/cast.h>
-#include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
 
 #include <map>
 #include <utility>
 
-#include "runtime/plugin/kernels.h"
+#include "runtime/plugin/device_module.h"
 #include "runtime/vulkan/device.h"
 
 namespace nnef_vulkan {
@@ -19,15 +17,13 @@ using nnef_plugin::Launch;
 
 constexpr uint32_t kPushSlot = 8;  // bytes of a number, as compile/spirv lays them out
 
-class VulkanModule final : public ffi::ModuleObj {
+class VulkanModule final : public nnef_plugin::DeviceModule {
  public:
   explicit VulkanModule(const ffi::Bytes& bytes)
-      : bytes_(bytes),
-        description_(nnef_plugin::read_kernel_module({bytes.data(), bytes.size()})),
-        code_(nnef_plugin::split_spirv(description_.code)) {
-    if (code_.size() != description_.kernels.size()) {
+      : DeviceModule(bytes), code_(nnef_plugin::split_spirv(description().code)) {
+    if (code_.size() != description().kernels.size()) {
       TVM_FFI_THROW(ValueError) << code_.size() << " SPIR-V modules for "
-                                << description_.kernels.size() << " kernels";
+                                << description().kernels.size() << " kernels";
     }
   }
   ~VulkanModule() {
@@ -39,30 +35,10 @@ class VulkanModule final : public ffi::ModuleObj {
   }
 
   const char* kind() const final { return "vulkan"; }
-  int GetPropertyMask() const final {
-    return ffi::Module::kBinarySerializable | ffi::Module::kRunnable;
-  }
-  ffi::Bytes SaveToBytes() const final { return bytes_; }
-
-  ffi::Optional<ffi::Function> GetFunction(const ffi::String& name) final {
-    for (size_t i = 0; i < description_.kernels.size(); ++i) {
-      if (description_.kernels[i].name != std::string(name)) continue;
-      // The function keeps the module.
-      auto self = ffi::GetRef<ffi::Module>(this);
-      return ffi::Function::FromPacked(
-          [self, this, i](ffi::PackedArgs arguments, ffi::Any* result) {
-            launch(i, arguments);
-            *result = nullptr;
-          });
-    }
-    return std::nullopt;
-  }
 
  private:
-  void launch(size_t kernel, ffi::PackedArgs arguments) {
-    const KernelInfo& info = description_.kernels[kernel];
-    const Launch launch(info, arguments);
-    if (launch.is_empty()) return;
+  void launch(size_t kernel, const Launch& launch) final {
+    const KernelInfo& info = description().kernels[kernel];
     std::vector<Buffer*> buffers;
     std::vector<char> push;
     for (size_t i = 0; i < info.arguments.size(); ++i) {
@@ -101,7 +77,7 @@ class VulkanModule final : public ffi::ModuleObj {
     const auto [found, is_new] = pipelines_.try_emplace({&device, kernel});
     if (is_new) {
       try {
-        found->second = device.create_pipeline(code_[kernel], description_.kernels[kernel].name,
+        found->second = device.create_pipeline(code_[kernel], description().kernels[kernel].name,
                                                static_cast<uint32_t>(buffers),
                                                static_cast<uint32_t>(push_bytes));
       } catch (...) {
@@ -113,8 +89,6 @@ class VulkanModule final : public ffi::ModuleObj {
   }
 
   static_assert(sizeof(nnef_plugin::Scalar::bytes) == kPushSlot);
-  ffi::Bytes bytes_;
-  nnef_plugin::KernelModule description_;
   std::vector<std::vector<uint32_t>> code_;
   std::mutex mutex_;
   std::map<std::pair<Device*, size_t>, Pipeline> pipelines_;

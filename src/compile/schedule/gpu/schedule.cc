@@ -144,6 +144,7 @@ GpuTraits portable(GpuTraits traits) {
 }
 
 IRModule schedule_gpu(IRModule module, const Target& target, const GpuTraits& traits) {
+  register_infinite_extremes();
   const std::map<std::string, std::vector<bool>> weights = weight_arguments(module);
   std::vector<NamedFunction> functions = functions_of(module);
   for (NamedFunction& item : functions) {

@@ -133,7 +133,7 @@ def test_states():
 
 def test_faults_of_compilation():
     with pytest.raises(nnef_tvm.NNEFError, match=r"\[compile/target\]"):
-        nnef_tvm.compile(ADD, "cuda")
+        nnef_tvm.compile(ADD, "rocm")
     with pytest.raises(TypeError, match="a target is a str or a tvm.target.Target, not dict"):
         nnef_tvm.compile(ADD, {"kind": "llvm"})
     with pytest.raises(nnef_tvm.NNEFError, match="nowhere.so"):
@@ -280,3 +280,16 @@ def test_devices(kind):
     executable = tvm.compile(with_constants(), relax_pipeline=nnef_tvm.pipeline(kind))
     device = tvm.device(kind, 0)
     close(relax.VirtualMachine(executable, device)["main"](tvm.runtime.tensor(ARRAYS[0], device)).numpy())
+
+
+def test_beside_another_copy_of_the_compiler():
+    """Plug-ins and libraries bring copies of its code, and TVM's registry is one for all of them."""
+    script = """import ctypes, sys, tvm
+ctypes.CDLL(sys.argv[1]).nnef_register_kernels()
+sys.path.insert(0, sys.argv[2])
+import nnef_tvm, numpy as np
+graph = b"version 1.0; graph G(x) -> (y) { x = external(shape = [4]); y = exp(x); }"
+print(nnef_tvm.Session(nnef_tvm.compile(graph))(np.zeros(4, "float32")))"""
+    door = ROOT / "build/release/libkernel_door.so"
+    result = subprocess.run([sys.executable, "-c", script, door, ROOT / "python"], capture_output=True, text=True)
+    assert result.stdout.strip() == "[1. 1. 1. 1.]", result.stderr
