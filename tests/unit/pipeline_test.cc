@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadTarget{"hexagon", "cannot compile for the target 'hexagon'", "usable: llvm"},
         BadTarget{"", "cannot compile for the target ''", "usable: llvm"},
-        BadTarget{"{\"kind\": \"cuda\"}", "of kind 'cuda'", "usable: llvm"},
+        BadTarget{"{\"kind\": \"metal\"}", "of kind 'metal'", "usable: llvm"},
         BadTarget{"{\"kind\": ", "not a JSON object", "usable: llvm"},
         BadTarget{"{\"kind\": \"llvm\", \"mcpu\": \"hasswell\"}", "no CPU 'hasswell'",
                   "did you mean 'haswell'?"},
