@@ -66,16 +66,25 @@ constexpr std::array kExp2 = {0.9999999999610725,    0.6931471807311442,   0.240
                               0.0001546955322916162, 1.520172198884237e-5};
 
 // A float and the nearest integer to it: added to this number, a float has no place for a fraction,
-// and the integer stands in its lowest bits (of 64: the lowest 32). As bits, since TVM takes
-// (x + c) - c for x.
-constexpr int64_t kRounderBits32 = 0x4B400000;
-constexpr int64_t kRounderBits64 = 0x4338000000000000;
+// and the integer stands in its lowest bits (of 64: the lowest 32). As bits, and added again with
+// the other sign, since TVM takes (x + c) - c for x whatever c is, also where a name stands for x +
+// c.
+constexpr uint32_t kRounderBits32 = 0x4B400000;
+constexpr uint64_t kRounderBits64 = 0x4338000000000000;
+constexpr uint32_t kSignBit32 = 0x80000000;
+constexpr uint64_t kSignBit64 = 0x8000000000000000;
 
-PrimExpr rounder_like(const PrimExpr& x) {
+PrimExpr rounder_of_bits(const PrimExpr& x, uint32_t sign32, uint64_t sign64) {
   const bool wide = item_type(x).bits == 64;
-  const PrimExpr bits = wide ? int_imm(kRounderBits64, int64) : int_imm(kRounderBits32, int32);
+  const PrimExpr bits = wide ? int_imm(static_cast<int64_t>(kRounderBits64 | sign64), int64)
+                             : int_imm(static_cast<int32_t>(kRounderBits32 | sign32), int32);
   const PrimExpr scalar = reinterpret(bits, wide ? float64 : float32);
   return item_type(x).lanes == 1 ? scalar : broadcast(scalar, item_type(x).lanes);
+}
+
+PrimExpr rounder_like(const PrimExpr& x) { return rounder_of_bits(x, 0, 0); }
+PrimExpr negative_rounder_like(const PrimExpr& x) {
+  return rounder_of_bits(x, kSignBit32, kSignBit64);
 }
 
 constexpr int kMantissaBits = 23;
@@ -101,10 +110,10 @@ PrimExpr exp_in_range(const PrimExpr& operand,
   constexpr double kLn2Low = -2.12194440054690583e-4;
   return let(operand, [&](const PrimExpr& x) {
     return let(x * kLog2E + rounder_like(x), [&](const PrimExpr& rounded) {
-      return let(rounded - rounder_like(x), [&](const PrimExpr& n) {
+      return let(rounded + negative_rounder_like(x), [&](const PrimExpr& n) {
         return let(x - n * kLn2High - n * kLn2Low, [&](const PrimExpr& r) {
           const PrimExpr mantissa = polynomial(r, kExp) * (r * r) + r + 1;
-          return let(to_bits(rounded) - kRounderBits32,
+          return let(to_bits(rounded) - static_cast<int32_t>(kRounderBits32),
                      [&](const PrimExpr& k) { return scale(mantissa, k); });
         });
       });
@@ -166,7 +175,7 @@ PrimExpr exp2_to_float32(const PrimExpr& operand) {
   constexpr double kHighest = 129;
   return let(at_most(at_least(operand, kLowest), kHighest), [&](const PrimExpr& x) {
     return let(x + rounder_like(x), [&](const PrimExpr& rounded) {
-      return let(x - (rounded - rounder_like(x)), [&](const PrimExpr& r) {
+      return let(x - (rounded + negative_rounder_like(x)), [&](const PrimExpr& r) {
         const PrimExpr bits = reinterpret(rounded, with_lanes(int64, rounded));
         return let(cast(bits, with_lanes(int32, x)), [&](const PrimExpr& k) {
           return scaled(cast(polynomial(r, kExp2), with_lanes(float32, x)), k);
