@@ -5,6 +5,7 @@
 #include "tvm/ir.h"
 #include "tvm/ir_module.h"
 #include "tvm/te.h"
+#include "tvm/visit.h"
 
 namespace nnef_tvm {
 namespace {
@@ -19,24 +20,9 @@ std::optional<int64_t> annotation(const ObjectRef& loop, const char* key) {
   return known_int(value.cast<PrimExpr>());
 }
 
-/// Calls `visit` for each object of a type inside of a statement, from the inside to the outside.
-void for_each(const ObjectRef& root, const char* key,
-              const std::function<void(const ObjectRef&)>& visit) {
-  replace_objects(as<Expr>(root), key, [&](const ObjectRef& object) {
-    visit(object);
-    return object;
-  });
-}
-
 int64_t item_bits(const Var& buffer) {
   const auto type = field<ObjectRef>(field<ObjectRef>(buffer, "ty"), "dtype");
   return field<DLDataType>(type, "dtype").bits;
-}
-
-bool uses(const ObjectRef& expr, const Var& var) {
-  bool found = false;
-  for_each(expr, "ir.Var", [&](const ObjectRef& other) { found = found || other.same_as(var); });
-  return found;
 }
 
 /// The first vector that a loop reads at a place which moves with it, and where it begins.

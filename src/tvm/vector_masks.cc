@@ -9,6 +9,7 @@
 #include "tvm/ir_module.h"
 #include "tvm/te.h"
 #include "tvm/transform.h"
+#include "tvm/visit.h"
 
 namespace nnef_tvm {
 namespace {
@@ -21,15 +22,6 @@ struct LaneCondition {
   PrimExpr base;
   PrimExpr limit;
 };
-
-bool uses(const PrimExpr& expr, const Var& var) {
-  bool found = false;
-  replace_objects(expr, "ir.Var", [&](const ObjectRef& other) {
-    found = found || other.same_as(var);
-    return other;
-  });
-  return found;
-}
 
 void collect(const PrimExpr& expr, const char* operation, std::vector<PrimExpr>& operands) {
   if (type_key(expr) != operation) {

@@ -6,13 +6,12 @@
 
 #include "compile/schedule/cpu/rules.h"
 #include "compile/schedule/cpu/weights.h"
+#include "compile/schedule/function.h"
 #include "tvm/ir_module.h"
 #include "tvm/transform.h"
 
 namespace nnef_tvm {
 namespace {
-
-constexpr const char* kScheduled = "tirx.is_scheduled";
 
 bool rewrites_layout(const TirSchedule& schedule, const Block& block) {
   return field<Map<String, Any>>(schedule.node(block), "annotations").count(kLayoutRewriteBlock) >
@@ -128,20 +127,6 @@ PrimFunc scheduled(const PrimFunc& function, const std::vector<Var>& weights,
   }
 }
 
-bool is_scheduled(const Expr& function) {
-  const auto attribute = function_attr(function, kScheduled);
-  return attribute && attribute->cast<int64_t>() == 1;
-}
-
-std::vector<Var> parameters(const PrimFunc& function, const std::vector<bool>& chosen) {
-  std::vector<Var> found;
-  const auto params = field<Array<Var>>(function, "params");
-  for (size_t i = 0; i < params.size() && i < chosen.size(); ++i) {
-    if (chosen[i]) found.push_back(params[i]);
-  }
-  return found;
-}
-
 }  // namespace
 
 std::vector<Block> reduction_blocks(const TirSchedule& schedule) {
@@ -169,7 +154,7 @@ IRModule schedule_cpu(IRModule module, const Target& target, WeightLayout layout
     const auto known = plans.empty() ? plans.end() : plans.find(kernel_key(function, flags));
     const KernelPlan plan = known == plans.end() ? KernelPlan() : known->second;
     const PrimFunc result = scheduled(function, parameters(function, flags), plan, traits);
-    item.function = with_function_attr(result, kScheduled, int64_t{1});
+    item.function = marked_scheduled(result);
   }
   const IRModule result = make_module(functions);
   return weights.empty() ? result : run_pass(split_layout_rewrites(), result);

@@ -9,6 +9,7 @@
 
 #include "compile/schedule/cpu/rules.h"
 #include "compile/schedule/cpu/weights.h"
+#include "compile/schedule/function.h"
 #include "compile/schedule/gpu/rules.h"
 #include "tvm/ir_module.h"
 #include "tvm/target.h"
@@ -16,8 +17,6 @@
 
 namespace nnef_tvm {
 namespace {
-
-constexpr const char* kScheduled = "tirx.is_scheduled";
 
 /// How much a thread does at once.
 enum class Tiling { kTiles, kSingleResults };
@@ -89,26 +88,12 @@ Expr scheduled(const PrimFunc& function, const std::vector<Var>& weights, const 
       [&] { return scheduler().with_general_rule(); }};
   for (const auto& step : steps) {
     try {
-      return with_function_attr(step(), kScheduled, int64_t{1});
+      return marked_scheduled(step());
     } catch (const ffi::Error&) {
       // A primitive did not apply.
     }
   }
   return function;  // left to TVM's own rule
-}
-
-std::vector<Var> parameters(const PrimFunc& function, const std::vector<bool>& chosen) {
-  std::vector<Var> found;
-  const auto params = field<Array<Var>>(function, "params");
-  for (size_t i = 0; i < params.size() && i < chosen.size(); ++i) {
-    if (chosen[i]) found.push_back(params[i]);
-  }
-  return found;
-}
-
-bool is_scheduled(const Expr& function) {
-  const auto attribute = function_attr(function, kScheduled);
-  return attribute && attribute->cast<int64_t>() == 1;
 }
 
 }  // namespace
