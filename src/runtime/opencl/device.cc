@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "runtime/plugin/devices.h"
+
 namespace nnef_opencl {
 
 namespace {
@@ -158,13 +160,7 @@ const std::vector<Device*>& devices() { return found_devices().devices; }
 const std::string& devices_problem() { return found_devices().problem; }
 
 Device& device(int index) {
-  const std::vector<Device*>& all = devices();
-  if (index < 0 || static_cast<size_t>(index) >= all.size()) {
-    TVM_FFI_THROW(RuntimeError) << "no OpenCL device " << index << ": "
-                                << (all.empty() ? devices_problem()
-                                                : "there are " + std::to_string(all.size()));
-  }
-  return *all[static_cast<size_t>(index)];
+  return nnef_plugin::device_at(devices(), index, "OpenCL", devices_problem());
 }
 
 }  // namespace nnef_opencl

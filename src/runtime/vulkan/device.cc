@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/plugin/devices.h"
 #include "runtime/plugin/file_cache.h"
 
 namespace nnef_vulkan {
@@ -317,13 +318,7 @@ const std::vector<Device*>& devices() { return found_devices().devices; }
 const std::string& devices_problem() { return found_devices().problem; }
 
 Device& device(int index) {
-  const std::vector<Device*>& all = devices();
-  if (index < 0 || static_cast<size_t>(index) >= all.size()) {
-    TVM_FFI_THROW(RuntimeError) << "no Vulkan device " << index << ": "
-                                << (all.empty() ? devices_problem()
-                                                : "there are " + std::to_string(all.size()));
-  }
-  return *all[static_cast<size_t>(index)];
+  return nnef_plugin::device_at(devices(), index, "Vulkan", devices_problem());
 }
 
 }  // namespace nnef_vulkan
